@@ -1,0 +1,447 @@
+"""Typed events: entries of the log and deltas of the stream; `End`, the last item of a stream.
+
+An event class is declared by subclassing and becomes a slotted dataclass by itself:
+
+    class CardMasked(Event, type="guards:card-masked", version=1):
+        kind: str
+
+Durable events go to the log; deltas (`durable=False`) are streamed and never stored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, dataclass_transform
+from uuid import UUID
+
+from pydantic import ConfigDict, PydanticSchemaGenerationError, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from .errors import EventError
+from .messages import Message, ModelResponse, ToolResult
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+EndStatus: TypeAlias = Literal["completed", "parked"]
+TurnStatus: TypeAlias = Literal["running", "completed", "limit", "parked", "aborted", "failed", "cancelled", "timeout"]
+How: TypeAlias = Literal[
+    "ran", "failed", "invalid", "unknown", "refused", "denied", "skipped", "answered", "withheld", "not_run"
+]
+
+
+@dataclass_transform(field_specifiers=(field,))
+class EventMeta(type):
+    """Makes each event class a slotted dataclass that keeps its class arguments."""
+
+    def __new__(
+        mcs,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        type: str = "",
+        version: int = 1,
+        durable: bool | None = None,
+    ) -> EventMeta:
+        """Build the class; the second entry comes from `dataclass`, which rebuilds it with slots."""
+        cls = super().__new__(mcs, name, bases, namespace)
+        if "__slots__" in namespace:
+            return cls
+        made: Any = dataclass(slots=True)(cls)
+        made.__pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+        made.type = type or f"local:{_kebab(name)}"
+        made.version = version
+        if durable is not None:
+            made.durable = durable
+        return made  # type: ignore[no-any-return]
+
+
+def _kebab(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
+class Event(metaclass=EventMeta, durable=True):
+    """Something that happened. Equality looks at what happened, not at when it was logged.
+
+    Attributes:
+        type: The name of the kind, "area:what-happened"; of the class.
+        version: The version of its fields; of the class.
+        durable: Whether the log keeps it; of the class.
+        id: A UUIDv7 as an integer, unique and rising within its log; 0 before it was logged.
+        position: Its place in the log, from 0; -1 before it was logged.
+        at: When it was logged, seconds since 1970.
+        path: The nested agents it came through, "researcher" or "researcher/reader"; empty for the agent itself.
+    """
+
+    type: ClassVar[str]
+    version: ClassVar[int]
+    durable: ClassVar[bool]
+    id: int = field(default=0, init=False, repr=False, compare=False)
+    position: int = field(default=-1, init=False, repr=False, compare=False)
+    at: float = field(default=0.0, init=False, repr=False, compare=False)
+    path: str = field(default="", init=False, repr=False, compare=False)
+
+    @property
+    def uuid(self) -> UUID:
+        """The id as a UUID."""
+        return UUID(int=self.id)
+
+
+@dataclass(slots=True)
+class End(Generic[R_co]):
+    """The last item of a stream: the result of its level. It is not an event.
+
+    Attributes:
+        result: Of a model stream the `ModelResponse`, of a tool stream the `ToolResult`, of a turn the `Message`,
+            of the public stream the `Answer`.
+        status: "parked" where the turn waits for a decision; *result* is None then.
+    """
+
+    result: R_co
+    status: EndStatus = "completed"
+
+
+# --- deltas: streamed, never stored -------------------------------------------------------------
+
+
+class Delta(Event, type="delta", durable=False):
+    """A piece of something that is still growing."""
+
+
+class TextDelta(Delta, type="delta:text", durable=False):
+    """A piece of the answer's text."""
+
+    text: str
+
+
+class ReasoningDelta(Delta, type="delta:reasoning", durable=False):
+    """A piece of the model's thinking."""
+
+    text: str
+
+
+class ToolCallDelta(Delta, type="delta:tool-call", durable=False):
+    """A piece of the arguments of a tool call.
+
+    Attributes:
+        index: Which call of this answer, from 0.
+        args: The next piece of the JSON text.
+        call_id: The provider's id, as soon as it is known.
+        name: The tool's name, as soon as it is known.
+    """
+
+    index: int
+    args: str = ""
+    call_id: str = ""
+    name: str = ""
+
+
+class ToolProgressed(Delta, type="delta:tool-progress", durable=False):
+    """A tool that yields progress has yielded *item*."""
+
+    call_id: str
+    name: str
+    item: Any
+
+
+# --- the log ------------------------------------------------------------------------------------
+
+
+class SessionOpened(Event, type="session:opened"):
+    """A new session."""
+
+    session_id: str
+    agent: str
+    user_id: str | None = None
+
+
+class SessionIdentified(Event, type="session:identified"):
+    """A session hook said who is talking."""
+
+    user_id: str | None
+    scopes: tuple[str, ...] = ()
+
+
+class SessionClosed(Event, type="session:closed"):
+    """The session was closed in this process; it can be opened again."""
+
+
+class TurnStarted(Event, type="turn:started"):
+    """A turn began under this stack of middleware."""
+
+    turn_id: str
+    index: int
+    stack: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] | None = None
+
+
+class UserSaid(Event, type="user:said"):
+    """The user's message, in its final form; also what middleware adds to stay (its *origin* says so)."""
+
+    message: Message
+
+
+class TurnContinued(Event, type="turn:continued"):
+    """The model was sent back to work.
+
+    Attributes:
+        by: The middleware that asked for it, "output" for an answer of the wrong form.
+        n: The how-many-th of this turn, from 1.
+        message: What it was told; None where it is simply asked anew.
+    """
+
+    by: str
+    n: int
+    message: Message | None = None
+
+
+class TurnEnded(Event, type="turn:ended"):
+    """A turn is over.
+
+    Attributes:
+        output: The answer of record, where it is not the last thing the model said.
+    """
+
+    turn_id: str
+    status: TurnStatus
+    reason: str | None = None
+    by: str | None = None
+    output: Message | None = None
+
+
+class ModelCalled(Event, type="model:called"):
+    """A model is about to be called. Digests are short hashes of what is sent.
+
+    Attributes:
+        index: The step of the turn, from 0; -1 for a middleware's own call.
+        model: The name of the model that is called.
+        digests: Of "messages", "tools", "settings", and each system section as "system:<key>".
+        attempt: The how-many-th real call of this step, from 1.
+        purpose: Of a middleware's own call; empty for the loop's.
+        by: The middleware whose own call it is.
+    """
+
+    index: int
+    model: str
+    digests: Mapping[str, str]
+    attempt: int = 1
+    purpose: str = ""
+    by: str = ""
+
+
+class ModelResponded(Event, type="model:responded"):
+    """The answer as the outermost model hook returned it."""
+
+    index: int
+    response: ModelResponse
+    purpose: str = ""
+
+
+class MessageInterrupted(Event, type="model:interrupted"):
+    """A cancelled call had said this much."""
+
+    message: Message
+
+
+class ToolCalled(Event, type="tool:called"):
+    """A tool call is about to go through the tool hooks.
+
+    Attributes:
+        key: Unique in the session: turn, step, position.
+        call_id: The provider's id.
+        args: As validated, defaults written out; as the model wrote them where they do not validate.
+    """
+
+    key: str
+    call_id: str
+    name: str
+    args: Mapping[str, Any]
+
+
+class ToolStarted(Event, type="tool:started"):
+    """The body of a tool that is not read-only is about to run."""
+
+    key: str
+    call_id: str
+    name: str
+    args: Mapping[str, Any] | None = None
+
+
+class ToolRan(Event, type="tool:ran"):
+    """The body of a tool has ended: its outcome, before the after-parts of the hooks."""
+
+    key: str
+    call_id: str
+    result: ToolResult
+
+
+class ToolReturned(Event, type="tool:returned"):
+    """The result of a call as the outermost tool hook returned it.
+
+    Attributes:
+        how: "ran"; "failed": the tool raised; "invalid": its arguments; "unknown": no such tool; "refused": hidden,
+            not allowed, or too many; "denied", "skipped", "answered": by a middleware; "withheld": it ran, the turn
+            ended before its result came out; "not_run": the turn ended before.
+        by: The middleware that denied, skipped or answered.
+    """
+
+    key: str
+    call_id: str
+    name: str
+    result: ToolResult
+    how: How = "ran"
+    by: str | None = None
+
+
+class ToolRegistered(Event, type="tool:registered"):
+    """A middleware registered a tool for this session."""
+
+    name: str
+    by: str
+
+
+class StateChanged(Event, type="state:changed"):
+    """What one step changed: per middleware and field `{"set": value}` or `{"append": [items]}`.
+
+    Attributes:
+        changes: Of all fields that are not private.
+        private: Of the private ones: for the store only, never shown.
+    """
+
+    changes: Mapping[str, Mapping[str, Any]]
+    private: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]], repr=False)
+
+
+class ContextCompacted(Event, type="context:compacted"):
+    """The history up to the entry *upto* is sent as *summary* from now on; the entries stay in the log."""
+
+    upto: int
+    summary: Message
+    by: str = ""
+
+
+class Answered(Event, type="answered"):
+    """A layer answered by itself: nothing further in ran."""
+
+    level: str
+    by: str
+
+
+class Recovered(Event, type="recovered"):
+    """A hook caught a failure and did not pass it on."""
+
+    level: str
+    by: str
+    error: str
+
+
+class Restarted(Event, type="restarted"):
+    """Something runs again: what was streamed of the try before is to be discarded.
+
+    Attributes:
+        by: The middleware that repeats.
+        attempt: The how-many-th try now begins, from 2.
+        level: "turn", "model" or "tool".
+    """
+
+    by: str
+    attempt: int
+    level: str = "model"
+
+
+class Failed(Event, type="error"):
+    """A failure outside of a turn's own end: a deferred function, a tool that could not be stopped."""
+
+    by: str
+    error: str
+
+
+# --- to JSON and back ---------------------------------------------------------------------------
+
+
+def dump(event: Event, *, private: bool = False) -> dict[str, Any]:
+    """Return *event* as a dict that JSON can hold; *private* includes the private fields.
+
+    Raises:
+        EventError: A field holds what JSON cannot: NaN, a set, a lone surrogate.
+    """
+    kind = type(event)
+    try:
+        fields: dict[str, Any] = json.loads(_json_text(_adapter(kind).dump_python(event, mode="json")))
+    except (PydanticSerializationError, ValueError, TypeError) as error:
+        raise EventError(f"{kind.__name__}: JSON cannot hold it: {error}") from error
+    if not private:
+        fields.pop("private", None)
+    stamps = {name: fields.pop(name, None) for name in ("id", "position", "at", "path")}
+    head: dict[str, Any] = {"type": kind.type, "version": kind.version}
+    if event.position >= 0:
+        head |= {"id": str(event.uuid), "position": event.position, "at": event.at}
+    if stamps["path"]:
+        head["path"] = stamps["path"]
+    return head | fields
+
+
+def _json_text(value: Any) -> bytes:
+    """Compact UTF-8 JSON; NaN and lone surrogates are a ValueError, NUL too: stores do not agree on it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if _NUL.search(text):
+        raise ValueError("it holds a NUL character")
+    return text.encode()
+
+
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+@lru_cache(maxsize=512)
+def _adapter(kind: type[Event]) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(kind)
+    except PydanticSchemaGenerationError as error:
+        raise EventError(f"{kind.__name__} has a field that JSON cannot hold: {error}") from error
+
+
+def check(event: Event) -> None:
+    """Refuse an event whose fields do not validate or that JSON cannot hold.
+
+    Raises:
+        EventError: Which field, and why.
+    """
+    kind = type(event)
+    try:
+        _adapter(kind).validate_python({name: getattr(event, name) for name in _fields(kind)})
+    except ValidationError as error:
+        raise EventError(f"{kind.__name__}: {error}") from error
+    dump(event)
+
+
+@lru_cache(maxsize=512)
+def _fields(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(name for name, spec in kind.__dataclass_fields__.items() if spec.init)
+
+
+class Ids:
+    """UUIDv7 integers that rise within one log: a random tail drawn once, a counter, the time.
+
+    48 bits of milliseconds, 12 of counter, 62 random (RFC 9562, section 5.7 and 6.2); a counter that runs over
+    borrows from the milliseconds.
+    """
+
+    __slots__ = ("_last", "_tail")
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._tail = 2 << 62 | int.from_bytes(os.urandom(8), "big") >> 2
+
+    def next(self, now: float) -> int:
+        """Return the next id; *now* in seconds since 1970."""
+        new = (int(now * 1000) << 16 | 0x7000) << 64 | self._tail
+        if new <= self._last:
+            new = self._last + (1 << 64)
+        self._last = new
+        return new
