@@ -1,0 +1,23 @@
+"""Test tools: models without a provider, record and replay, assertions, and a guard around the network.
+
+Nothing here needs pytest, except `agent_express.testing.plugin`, which nobody imports but pytest.
+"""
+
+from __future__ import annotations
+
+from .errors import CassetteError, MismatchError, NetworkError, ScriptError
+from .replies import Say, call
+from .scripted import FunctionModel, ScriptedModel
+
+__all__ = [
+    # models
+    "FunctionModel",
+    "Say",
+    "ScriptedModel",
+    "call",
+    # errors
+    "CassetteError",
+    "MismatchError",
+    "NetworkError",
+    "ScriptError",
+]
