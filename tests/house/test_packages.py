@@ -78,7 +78,7 @@ def test_the_manifest_lists_the_entry_points(package: Package) -> None:
 @every_package
 def test_a_package_is_described_as_its_siblings_are(package: Package) -> None:
     told, core = package.pyproject["project"], CORE.pyproject["project"]
-    same = ["version", "requires-python", "license", "authors", "classifiers", "readme"]
+    same = ["version", "requires-python", "license", "license-files", "authors", "classifiers", "readme"]
     assert {key: told.get(key) for key in same} == {key: core[key] for key in same}
     assert package.dist == ("agent-express" if package is CORE else f"agent-express-{package.area}")
     assert package.pyproject["build-system"] == CORE.pyproject["build-system"]
