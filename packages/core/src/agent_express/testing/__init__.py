@@ -6,8 +6,10 @@ Nothing here needs pytest, except `agent_express.testing.plugin`, which nobody i
 from __future__ import annotations
 
 from .errors import CassetteError, MismatchError, NetworkError, ScriptError
+from .recording import Recorder, Replayer, cassette
 from .replies import Say, call
 from .scripted import FunctionModel, ScriptedModel
+from .scrubbing import Scrubber
 
 __all__ = [
     # models
@@ -15,6 +17,11 @@ __all__ = [
     "Say",
     "ScriptedModel",
     "call",
+    # record and replay
+    "Recorder",
+    "Replayer",
+    "Scrubber",
+    "cassette",
     # errors
     "CassetteError",
     "MismatchError",

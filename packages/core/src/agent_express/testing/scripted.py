@@ -23,11 +23,11 @@ from .replies import EXPECTED, Play, Reply, Say, play
 Replying: TypeAlias = Callable[[ModelRequest], Reply | Awaitable[Reply] | AsyncIterator[Event | End[ModelResponse]]]
 ScriptItem: TypeAlias = Reply | Replying
 
-MODELS: WeakSet[_Model] = WeakSet()  # every model of this module that is alive: `no_leaks` asks them
+MODELS: WeakSet[ScriptedBase] = WeakSet()  # every model of this module that is alive: `no_leaks` asks them
 
 
-class _Model:
-    """What scripted and function models share.
+class ScriptedBase:
+    """What scripted, function and replaying models share: requests, open streams, ids.
 
     Attributes:
         name: The full name.
@@ -37,7 +37,14 @@ class _Model:
         modalities: Of "text", "image", "audio", "file"; None: unknown.
     """
 
-    def __init__(self, name: str, suspend: bool, context_window: int | None, modalities: frozenset[str] | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        suspend: bool = True,
+        context_window: int | None = None,
+        modalities: frozenset[str] | None = None,
+    ) -> None:
         self.name, self.context_window, self.modalities = name, context_window, modalities
         self.requests: list[ModelRequest] = []
         self.open_streams = 0
@@ -76,7 +83,11 @@ class _Model:
     async def _step(self, played: Play, position: int) -> None:
         if played.delay is not None and position == played.pause:
             await played.delay.wait()
-        elif self._suspend:
+        else:
+            await self._give_way()
+
+    async def _give_way(self) -> None:
+        if self._suspend:
             await asyncio.sleep(0)
 
     def _new_id(self) -> str:
@@ -84,7 +95,7 @@ class _Model:
         return f"call-{self._calls}"
 
 
-class ScriptedModel(_Model):
+class ScriptedModel(ScriptedBase):
     """Answer the n-th request with the n-th item of *script*.
 
     Args:
@@ -109,7 +120,7 @@ class ScriptedModel(_Model):
         context_window: int | None = None,
         modalities: frozenset[str] | None = None,
     ) -> None:
-        super().__init__(name, suspend, context_window, modalities)
+        super().__init__(name, suspend=suspend, context_window=context_window, modalities=modalities)
         for position, item in enumerate(script):
             _check(item, position)
         self._script = script
@@ -129,7 +140,7 @@ class ScriptedModel(_Model):
         return self._script[asked - 1]
 
 
-class FunctionModel(_Model):
+class FunctionModel(ScriptedBase):
     """Answer each request with what *reply* makes of it.
 
     Args:
@@ -150,7 +161,7 @@ class FunctionModel(_Model):
         context_window: int | None = None,
         modalities: frozenset[str] | None = None,
     ) -> None:
-        super().__init__(name, suspend, context_window, modalities)
+        super().__init__(name, suspend=suspend, context_window=context_window, modalities=modalities)
         self._reply = reply
 
     def _next(self, request: ModelRequest) -> ScriptItem:
