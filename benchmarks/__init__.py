@@ -1,0 +1,1 @@
+"""What the framework costs, as multiples of what plain Python pays for the same in the same run."""
