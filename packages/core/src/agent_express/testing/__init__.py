@@ -6,6 +6,7 @@ Nothing here needs pytest, except `agent_express.testing.plugin`, which nobody i
 from __future__ import annotations
 
 from .errors import CassetteError, MismatchError, NetworkError, ScriptError
+from .network import no_network
 from .recording import Recorder, Replayer, cassette
 from .replies import Say, call
 from .scripted import FunctionModel, ScriptedModel
@@ -22,6 +23,8 @@ __all__ = [
     "Replayer",
     "Scrubber",
     "cassette",
+    # the network
+    "no_network",
     # errors
     "CassetteError",
     "MismatchError",
