@@ -1,0 +1,144 @@
+"""The model: thin, between the wire and the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from agent_express.errors import AuthenticationError, UnknownModelError
+from agent_express.events import End, Event
+from agent_express.messages import ModelRequest, ModelResponse
+
+from . import sdk
+from .endpoint import Api, ApiKey, endpoint
+from .windows import context_window as known_window
+from .wire.chat_request import chat_request
+from .wire.chat_stream import ChatReader
+from .wire.responses_request import responses_request
+from .wire.responses_stream import ResponsesReader
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+
+class OpenAIModel:
+    """A model of OpenAI or of any server that speaks its API.
+
+    Args:
+        model: The name the server knows, "gpt-5".
+        base_url: Another server, "http://localhost:11434/v1"; OPENAI_BASE_URL where it is left out.
+        api_key: The key, or an async function that returns one; OPENAI_API_KEY where it is left out. Other servers
+            than OpenAI may do without.
+        api: "responses" or "chat". Left out: Responses at OpenAI, Chat Completions elsewhere.
+        context_window: Tokens the model takes in; for OpenAI's own models it is known, else None.
+        timeout: Seconds without a byte after which a call fails; left out, the SDK's ten minutes.
+        headers: Sent with every request.
+        client: An `AsyncOpenAI` (or `AsyncAzureOpenAI`) of your own; it is used as it is and never closed.
+
+    Attributes:
+        name: "openai:<model>"; "openai-chat:<model>" where *api* says "chat".
+        context_window: Tokens; None where it is not known.
+        modalities: None: what a model reads is for the server to say.
+    """
+
+    modalities: frozenset[str] | None = None
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: ApiKey | None = None,
+        api: Api | None = None,
+        context_window: int | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        client: AsyncOpenAI | None = None,
+    ) -> None:
+        if not model:
+            raise UnknownModelError("OpenAIModel: no model is named; write 'openai:gpt-5' or OpenAIModel('gpt-5')")
+        address = base_url if client is None else str(client.base_url)
+        self.model = model
+        self.name = f"{'openai-chat' if api == 'chat' else 'openai'}:{model}"
+        self.endpoint = endpoint(address, api, os.environ)
+        self.context_window = context_window or (known_window(model) if self.endpoint.is_openai else None)
+        self._key, self._timeout, self._headers = api_key, timeout, headers
+        self._given = None if client is None else client.with_options(max_retries=0)
+        self._made: AsyncOpenAI | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __repr__(self) -> str:
+        return f"OpenAIModel({self.model!r}, base_url={self.endpoint.base_url!r}, api={self.endpoint.api!r})"
+
+    async def init(self) -> None:
+        """Import the SDK and make the client; the first call does it otherwise.
+
+        Raises:
+            AuthenticationError: OpenAI wants a key and there is none.
+            MissingPackageError: The SDK is not installed.
+        """
+        await self._client()
+
+    async def dispose(self) -> None:
+        """Close the client if it was made here."""
+        made, self._made = self._made, None
+        if made is not None:
+            await made.close()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event | End[ModelResponse]]:
+        """Answer *request*; the connection is closed when the stream is.
+
+        Raises:
+            ModelError: Whatever goes wrong; see `agent_express.errors`.
+        """
+        body, reader = self._body(request), self._reader()
+        client = await self._client()
+        async with aclosing(sdk.events(client, self.endpoint, body, self.name)) as events:
+            async for event in events:
+                for told in reader.feed(event):
+                    yield told
+        yield End(reader.response())
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        place = self.endpoint
+        if place.api == "responses":
+            return responses_request(request, self.model, place.provider)
+        return chat_request(request, self.model, place.provider, is_openai=place.is_openai)
+
+    def _reader(self) -> ChatReader | ResponsesReader:
+        kind = ResponsesReader if self.endpoint.api == "responses" else ChatReader
+        return kind(self.name, self.endpoint.provider)
+
+    async def _client(self) -> AsyncOpenAI:
+        """The client of the running event loop: connections do not outlive the loop they were opened in."""
+        if self._given is not None:
+            return self._given
+        key = self._api_key()
+        await sdk.load(self.name)
+        loop = asyncio.get_running_loop()
+        if self._made is None or self._loop is not loop:
+            self._made, self._loop = sdk.connect(self.endpoint, key, self._timeout, self._headers), loop
+        return self._made
+
+    def _api_key(self) -> ApiKey:
+        key = self._key or os.environ.get("OPENAI_API_KEY")
+        if key:
+            return key
+        if self.endpoint.is_openai:
+            raise AuthenticationError(
+                f"{self.name}: no API key; set OPENAI_API_KEY, or pass api_key= or the base_url= of another server"
+            )
+        return "none"  # the SDK wants one; servers that want none ignore it
+
+
+def create(model: str) -> OpenAIModel:
+    """Make "openai:*model*": the entry point."""
+    return OpenAIModel(model)
+
+
+def create_chat(model: str) -> OpenAIModel:
+    """Make "openai-chat:*model*", which speaks Chat Completions wherever it is."""
+    return OpenAIModel(model, api="chat")
