@@ -6,11 +6,13 @@ Nothing here needs pytest, except `agent_express.testing.plugin`, which nobody i
 from __future__ import annotations
 
 from .errors import CassetteError, MismatchError, NetworkError, ScriptError
+from .events import assert_events, like, names, text_of
 from .network import no_network
 from .recording import Recorder, Replayer, cassette
 from .replies import Say, call
 from .scripted import FunctionModel, ScriptedModel
 from .scrubbing import Scrubber
+from .snapshots import assert_snapshot, snapshot
 
 __all__ = [
     # models
@@ -23,6 +25,13 @@ __all__ = [
     "Replayer",
     "Scrubber",
     "cassette",
+    # assertions
+    "assert_events",
+    "assert_snapshot",
+    "like",
+    "names",
+    "snapshot",
+    "text_of",
     # the network
     "no_network",
     # errors
