@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from .errors import CassetteError, MismatchError, NetworkError, ScriptError
 from .events import assert_events, like, names, text_of
+from .history import check_history
+from .leaks import no_leaks
 from .network import no_network
 from .recording import Recorder, Replayer, cassette
 from .replies import Say, call
@@ -28,8 +30,10 @@ __all__ = [
     # assertions
     "assert_events",
     "assert_snapshot",
+    "check_history",
     "like",
     "names",
+    "no_leaks",
     "snapshot",
     "text_of",
     # the network

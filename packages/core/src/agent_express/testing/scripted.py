@@ -187,12 +187,13 @@ def _check(item: object, position: int) -> None:
 
 def shape(request: ModelRequest) -> str:
     """Describe *request* in one line: its messages by role and kind, its tools."""
-    said = ", ".join(_glance(message) for message in request.messages) or "none"
+    said = ", ".join(glance(message) for message in request.messages) or "none"
     tools = ", ".join(tool.name for tool in request.tools) or "none"
     return f"[messages: {said}; tools: {tools}]"
 
 
-def _glance(message: Message) -> str:
+def glance(message: Message) -> str:
+    """Describe *message* in a few words."""
     calls = [part.name for part in message.tool_calls]
     if calls:
         return f"{message.role} calls {'+'.join(calls)}"
