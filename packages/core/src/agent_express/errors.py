@@ -11,6 +11,7 @@
     │   ├── MissingEndError           a streaming hook ended without End
     │   ├── WrongResultError          a hook returned the wrong type
     │   └── TooLateError              deny or skip after the call had begun
+    ├── InputError                    what was said to the agent is empty, or no store can hold it
     ├── StateError                    an undeclared field, a wrong value, a field with two owners
     ├── EventError                    an event nobody declared, or one that JSON cannot hold
     ├── SessionError
@@ -82,6 +83,10 @@ class WrongResultError(HookError):
 
 class TooLateError(HookError):
     """`deny` or `skip_call` after the call had begun."""
+
+
+class InputError(ExpressError, ValueError):
+    """What was said to the agent is empty, or no store can hold it."""
 
 
 class StateError(ExpressError):

@@ -31,7 +31,7 @@ R_co = TypeVar("R_co", covariant=True)
 EndStatus: TypeAlias = Literal["completed", "parked"]
 TurnStatus: TypeAlias = Literal["running", "completed", "limit", "parked", "aborted", "failed", "cancelled", "timeout"]
 How: TypeAlias = Literal[
-    "ran", "failed", "invalid", "unknown", "refused", "denied", "skipped", "answered", "withheld", "not_run"
+    "ran", "failed", "invalid", "no_tool", "refused", "denied", "skipped", "answered", "withheld", "unknown", "not_run"
 ]
 
 
@@ -285,9 +285,10 @@ class ToolReturned(Event, type="tool:returned"):
     """The result of a call as the outermost tool hook returned it.
 
     Attributes:
-        how: "ran"; "failed": the tool raised; "invalid": its arguments; "unknown": no such tool; "refused": hidden,
-            not allowed, or too many; "denied", "skipped", "answered": by a middleware; "withheld": it ran, the turn
-            ended before its result came out; "not_run": the turn ended before.
+        how: "ran"; "failed": the tool raised; "invalid": its arguments; "no_tool": there is none of that name;
+            "refused": hidden, not allowed, or too many; "denied", "skipped", "answered": by a middleware; "withheld":
+            it ran, the turn ended before its result came out; "unknown": the turn ended while it ran; "not_run": the
+            turn ended before.
         by: The middleware that denied, skipped or answered.
     """
 
@@ -390,12 +391,17 @@ def dump(event: Event, *, private: bool = False) -> dict[str, Any]:
 def _json_text(value: Any) -> bytes:
     """Compact UTF-8 JSON; NaN and lone surrogates are a ValueError, NUL too: stores do not agree on it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    if _NUL.search(text):
+    if holds_nul(text):
         raise ValueError("it holds a NUL character")
     return text.encode()
 
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def holds_nul(json_text: str) -> bool:
+    """Whether JSON text holds an escaped NUL character: PostgreSQL cannot store it, so nothing here does."""
+    return _NUL.search(json_text) is not None
 
 
 @lru_cache(maxsize=512)

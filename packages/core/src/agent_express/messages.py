@@ -9,7 +9,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias, cast
 
 from pydantic import ConfigDict
 
@@ -123,8 +123,9 @@ class ToolCall(_Frozen):
         """
         value = json.loads(self.args)
         if not isinstance(value, dict):
-            raise ValueError(f"arguments of {self.name!r} are a JSON {type(value).__name__}, expected an object")
-        return value
+            kind = type(value).__name__
+            raise ValueError(f"arguments of {self.name!r} are a JSON {kind}, expected an object")
+        return cast(dict[str, Any], value)
 
 
 @dataclass(frozen=True, slots=True)

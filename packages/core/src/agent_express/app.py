@@ -1,0 +1,162 @@
+"""The App: several agents by name, and middleware around all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self, cast
+
+from .agent import Agent, _step
+from .contexts import AgentContext, AgentInfo, AnyTool
+from .errors import UseError
+from .explain import explain
+from .lifecycle import Owner
+from .middleware import Entry, Usable, check_order, read
+from .session import Input, Session
+from .tools import Tool
+from .turn import Answer
+
+
+class App:
+    """Agents by name under common middleware: `App().use(RateLimit(...)).mount(support).mount(sales)`.
+
+    Its hooks stand outside of the agents' own. `init` and `dispose` of its middleware run once, around the agents'.
+    """
+
+    def __init__(self) -> None:
+        self.agents: dict[str, Agent] = {}
+        self.is_opening = False
+        self._entries: list[Entry] = []
+        self._owner: Owner | None = None
+        self._opened: list[Agent] = []
+        self._tools: list[Tool] = []
+
+    def use(self, *things: Usable) -> Self:
+        """Add middleware around all agents, outermost first; before agents are mounted.
+
+        Raises:
+            UseError: One of them is not right, agents are mounted, or the App is open.
+        """
+        if self._owner is not None or self.agents:
+            raise UseError("App.use() comes before mount() and before `async with app`")
+        found = read(things, self._entries)
+        check_order([*self._entries, *found])
+        self._entries += found
+        return self
+
+    def mount(self, agent: Agent) -> Self:
+        """Add *agent* under its name.
+
+        Raises:
+            UseError: An agent of that name, or of that place, is mounted already; a name is used twice across both.
+        """
+        if agent.name in self.agents:
+            raise UseError(f"App: an agent named {agent.name!r} is mounted already: give one another name=")
+        if agent._app is not None or agent._users:
+            raise UseError(f"App: agent {agent.name!r} is mounted in another App, or open")
+        ours = {entry.name for entry in self._entries}
+        for entry in agent._entries:
+            if entry.name in ours:
+                raise UseError(
+                    f"App: {entry.name!r} is a middleware of the App and of agent {agent.name!r}: rename one"
+                )
+        check_order([*self._entries, *agent._entries])
+        agent._app, agent._outer = self, tuple(self._entries)
+        self.agents[agent.name] = agent
+        return self
+
+    def explain(self) -> str:
+        """The App's own onion, then each agent's whole one."""
+        parts = [f"App\n{explain(self._entries)}"]
+        parts += [f"agent {name}\n{agent.explain()}" for name, agent in self.agents.items()]
+        return "\n\n".join(parts)
+
+    async def __aenter__(self) -> Self:
+        if self._owner is not None:
+            raise UseError("the App is open already")
+        ctx = AgentContext(cast(Any, _AppRuntime(self)))
+        owner = Owner([step for entry in self._entries if (step := _step(entry, ctx)) is not None])
+        self._owner = owner
+        self.is_opening = True
+        try:
+            await owner.opened()
+            for agent in self.agents.values():
+                await agent.__aenter__()
+                self._opened.append(agent)
+                for extra in self._tools:
+                    agent._open_runtime()._take(agent._open_runtime().tools, extra, "App")
+        except BaseException:
+            await self._close()
+            raise
+        finally:
+            self.is_opening = False
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        owner, self._owner = self._owner, None
+        errors: list[Exception] = []
+        while self._opened:
+            try:
+                await self._opened.pop().__aexit__(None, None, None)
+            except Exception as error:
+                errors.append(error)
+        self._tools.clear()
+        if owner is not None and not owner.has_failed:
+            try:
+                await owner.close()
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0] if len(errors) == 1 else ExceptionGroup("closing the App failed", errors)
+
+    def _agent(self, name: str) -> Agent:
+        agent = self.agents.get(name)
+        if agent is None:
+            raise UseError(f"App: no agent {name!r} is mounted; there are: {', '.join(self.agents) or 'none'}")
+        return agent
+
+    def session(
+        self,
+        name: str,
+        session_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        resources: Mapping[Any, Any] | None = None,
+        credentials: Any = None,
+    ) -> Session:
+        """A conversation with the agent *name*; see `Agent.session`."""
+        return self._agent(name).session(
+            session_id, user_id=user_id, metadata=metadata, resources=resources, credentials=credentials
+        )
+
+    async def run(self, name: str, input: Input, **options: Any) -> Answer[Any]:
+        """Run one turn with the agent *name*, in a session of its own; see `Session.run`."""
+        if self._owner is None:
+            raise UseError("the App is not open: write `async with app:`")
+        async with self.session(name) as session:
+            return await session.run(input, **options)
+
+
+class _AppRuntime:
+    """What an App's own `init` hooks see: no agent, and tools for all of them."""
+
+    info: AgentInfo | None = None
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self.identities = {id(entry.thing): entry.name for entry in app._entries}
+
+    @property
+    def tools(self) -> Mapping[str, AnyTool]:
+        return {each.name: each for each in self._app._tools}
+
+    def add_tool(self, session: Any, tool: AnyTool, by: str) -> None:
+        if not isinstance(tool, Tool):
+            raise UseError(f"{by}: register_tool({tool!r}): not a tool; decorate the function with @tool")
+        self._app._tools.append(tool)

@@ -1,0 +1,302 @@
+"""Tool calls: a batch of them, one through its onion, and the body in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from .contexts import SessionRecord, ToolContext, TurnRecord
+from .errors import ToolError
+from .events import Failed, How, ToolCalled, ToolProgressed, ToolRan, ToolReturned, ToolStarted
+from .messages import ModelResponse, ToolCall, ToolResult
+from .onion import leaf, still_cancelled
+from .stream import Channel, sink
+from .tools import Tool
+
+SHOWN = 500
+"""Characters of a model's unreadable arguments that are shown to it again."""
+
+
+async def run_batch(turn: TurnRecord, step: int, out: Channel | None) -> None:
+    """Run the calls of the last response that have no result yet, in parallel where their tools allow it."""
+    log = turn.session.log
+    batch = log.batch
+    waiting = {call.id for call in log.open_calls}
+    todo = [(index, call) for index, call in enumerate(batch) if call.id in waiting]
+    limit = turn.limits.max_batch
+    refused = f"not run: {len(batch)} calls at once, the limit is {limit}; make fewer" if len(batch) > limit else None
+    if len(todo) == 1:
+        index, call = todo[0]
+        await run_call(turn, call, index, step, refused, out)
+        return
+    for group in _groups(turn.session, todo):
+        if len(group) == 1:
+            await run_call(turn, group[0][1], group[0][0], step, refused, out)
+        else:
+            await _side_by_side(turn, group, step, refused, out)
+
+
+def _groups(session: SessionRecord, todo: Sequence[tuple[int, ToolCall]]) -> list[list[tuple[int, ToolCall]]]:
+    """Cut a batch where a call must run alone; order stays."""
+    groups: list[list[tuple[int, ToolCall]]] = [[]]
+    for index, call in todo:
+        tool = session.tools.get(call.name)
+        if isinstance(tool, Tool) and not tool.flags.concurrent:
+            groups += [[(index, call)], []]
+        else:
+            groups[-1].append((index, call))
+    return [group for group in groups if group]
+
+
+async def _side_by_side(
+    turn: TurnRecord, group: list[tuple[int, ToolCall]], step: int, refused: str | None, out: Channel | None
+) -> None:
+    room = asyncio.Semaphore(turn.limits.max_parallel_tools) if len(group) > turn.limits.max_parallel_tools else None
+
+    async def limited(call: ToolCall, index: int, room: asyncio.Semaphore) -> None:
+        async with room:
+            await run_call(turn, call, index, step, refused, out)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for index, call in group:
+                if room is None:
+                    tasks.create_task(run_call(turn, call, index, step, refused, out))
+                else:
+                    tasks.create_task(limited(call, index, room))
+    except BaseExceptionGroup as error:
+        found = leaf(error)
+        raise found from found.__cause__
+
+
+async def run_call(
+    turn: TurnRecord, call: ToolCall, index: int, step: int, refused: str | None, out: Channel | None
+) -> None:
+    """Take one call through the tool onion and log its result."""
+    session = turn.session
+    log = session.log
+    key = f"{turn.index}.{step}.{index}"
+    tool = cast(Tool | None, session.tools.get(call.name))
+    args, text, how, early = _prepare(turn, tool, call, refused)
+    called = ToolCalled(key, call.id, call.name, args)
+    log.append(called)
+    if out is not None:
+        await out.send(called)
+    ctx = ToolContext(turn, call, tool, index, key, early, text)
+    try:
+        result = await turn.chains.for_tool(tool)(ctx)
+    except ToolError as error:
+        result, how = ToolResult(str(error), is_error=True), "failed"
+    returned = _returned(ctx, key, result, how, early)
+    log.append(returned)
+    if out is not None:
+        await out.send(returned)
+
+
+def _prepare(
+    turn: TurnRecord, tool: Tool | None, call: ToolCall, refused: str | None
+) -> tuple[dict[str, Any], str, How, ToolResult | None]:
+    """The validated arguments as values and as text, and the result that stands already, where one does."""
+    how, why = _refusal(turn, tool, call, refused)
+    if why is None and tool is not None:
+        try:
+            args, text = tool.parse_args(call.args)
+        except ValueError as error:
+            how, why = "invalid", str(error)
+        else:
+            return args, text, "ran", None
+    return call.parsed(), call.args, how, ToolResult(why or "", is_error=True)
+
+
+def _refusal(turn: TurnRecord, tool: Tool | None, call: ToolCall, refused: str | None) -> tuple[How, str | None]:
+    if refused is not None:
+        return "refused", refused
+    if tool is None:
+        have = ", ".join(turn.session.tools) or "none"
+        return "no_tool", f"there is no tool {call.name!r}; there are: {have}"
+    if not _was_offered(turn, tool):
+        return "refused", f"tool {call.name!r} may not be used now"
+    if call.invalid is not None:
+        shown = call.invalid if len(call.invalid) <= SHOWN else f"{call.invalid[:SHOWN]}…"
+        return "invalid", f"the arguments of {call.name!r} are not a JSON object; you wrote: {shown}"
+    missing = tool.flags.scopes - turn.session.scopes
+    if missing:
+        return "refused", f"tool {call.name!r} needs {', '.join(sorted(missing))}, which this session does not hold"
+    return "ran", None
+
+
+def _was_offered(turn: TurnRecord, tool: Tool) -> bool:
+    """Whether the request that was sent offered this tool: what a hook hid is refused too."""
+    offered = turn.offered
+    return offered is None or any(each.name == tool.name for each in offered)
+
+
+def _returned(ctx: ToolContext, key: str, result: ToolResult, how: How, early: ToolResult | None) -> ToolReturned:
+    by: str | None = None
+    if ctx._denied is not None:
+        denied, by = ctx._denied
+        how = "denied"
+        if not result.is_error:
+            result = denied  # a hook may change the words of a refusal, not that it is one
+    elif not ctx._ran:
+        if ctx._skipped_by is not None:
+            how, by = "skipped", ctx._skipped_by
+        elif ctx._answered_by is not None:
+            how, by = "answered", ctx._answered_by
+        elif ctx._refused:
+            how = "refused"
+    elif how != "failed":
+        how = "failed" if ctx._outcome_failed and result.is_error else "ran"
+    call = ctx.call
+    stamped = ToolResult(result.parts, result.is_error, call.id, call.name)
+    return ToolReturned(key, call.id, call.name, stamped, how, by)
+
+
+async def tool_core(ctx: ToolContext) -> ToolResult:
+    """The middle of the tool onion: give the result that stands, or run the body."""
+    turn = ctx._turn
+    if turn.signal is not None:
+        raise turn.signal
+    if ctx._denied is not None:
+        return ctx._denied[0]
+    changed, early = ctx._base
+    if early is not None:
+        return cast(ToolResult, early)
+    tool = cast(Tool, ctx.tool)
+    recorded = turn.outcomes.get(ctx._key)
+    if recorded is not None and not tool.flags.idempotent:
+        return _again(ctx, recorded)
+    text = ctx._text if changed is None else json.dumps(changed, ensure_ascii=False)
+    if tool.flags.external or tool.flags.requires_approval:
+        refusal = _needs_somebody(tool, ctx)
+        if refusal is not None:
+            ctx._refused = True
+            return refusal
+    ctx._started = True
+    if not tool.flags.read_only:
+        ctx._session.log.append(ToolStarted(ctx._key, ctx.call.id, tool.name, changed))
+        turn.outcomes[ctx._key] = None
+    return await _run_body(ctx, tool, text)
+
+
+async def _run_body(ctx: ToolContext, tool: Tool, text: str) -> ToolResult:
+    turn = ctx._turn
+    turn.usage.count("tool_calls")
+    failure: ToolError | None = None
+    try:
+        result = await tool.run(ctx, text, _progress(ctx))
+    except asyncio.CancelledError as error:
+        if still_cancelled(ctx):
+            if tool.kind == "sync":
+                ctx._session.log.append(Failed(f"tool {tool.name}", "cancelled; its thread may still be running"))
+            raise
+        failure = ToolError(tool.name, error)
+        failure.__cause__ = error
+    except (Exception, SystemExit) as error:
+        failure = ToolError(tool.name, error)
+        failure.__cause__ = error
+    ctx._ran = True
+    if failure is not None:
+        turn.usage.count("failures")
+        ctx._outcome_failed = True
+        result = ToolResult(str(failure), is_error=True)
+    else:
+        result = cast(ToolResult, result)  # pyright: ignore[reportPossiblyUnboundVariable]
+    ctx._session.log.append(ToolRan(ctx._key, ctx.call.id, result))
+    turn.outcomes[ctx._key] = failure or result
+    if failure is not None:
+        raise failure
+    return result
+
+
+def _again(ctx: ToolContext, recorded: ToolResult | ToolError) -> ToolResult:
+    """The recorded outcome of a body that ran: a repeat wraps the hooks around it."""
+    ctx._started = ctx._ran = True
+    if isinstance(recorded, ToolError):
+        ctx._outcome_failed = True
+        raise recorded.with_traceback(None)
+    return recorded
+
+
+def _needs_somebody(tool: Tool, ctx: ToolContext) -> ToolResult | None:
+    """The refusal of a tool that waits for a person or another program, which nothing here can ask."""
+    if tool.flags.external:
+        return ToolResult(
+            f"tool {tool.name!r} is executed elsewhere, and this version cannot wait for it", is_error=True
+        )
+    needed = tool.flags.requires_approval
+    if callable(needed):
+        try:
+            needed = bool(needed(ctx.args))
+        except Exception as error:
+            return ToolResult(f"tool {tool.name!r}: whether it needs approval cannot be told: {error!r}", is_error=True)
+    if not needed:
+        return None
+    return ToolResult(
+        f"tool {tool.name!r} needs approval, and this version has nobody to ask: it was not run", is_error=True
+    )
+
+
+def _progress(ctx: ToolContext) -> Any:
+    async def tell(item: Any) -> None:
+        out = sink.get()
+        if out is not None:
+            await out.send(ToolProgressed(ctx.call.id, ctx.call.name, item))
+
+    return tell
+
+
+def answer_open_calls(turn: TurnRecord, step: int, status: str) -> None:
+    """Give each open call a result, so that the history stays valid; awaits nothing."""
+    log = turn.session.log
+    waiting = {call.id for call in log.open_calls}
+    for index, call in enumerate(log.batch):
+        if call.id not in waiting:
+            continue
+        key = f"{turn.index}.{step}.{index}"
+        how, text = _fate(turn.outcomes, key, status)
+        log.append(
+            ToolReturned(key, call.id, call.name, ToolResult(text, is_error=True, call_id=call.id, name=call.name), how)
+        )
+
+
+def _fate(outcomes: dict[str, Any], key: str, status: str) -> tuple[How, str]:
+    if key not in outcomes:
+        return "not_run", f"not run: the turn was {status}"
+    if outcomes[key] is None:
+        return "unknown", f"it had started when the turn was {status}: whether it took effect is unknown"
+    return "withheld", f"it ran; its result was withheld because the turn was {status}"
+
+
+def normalised(response: ModelResponse) -> ModelResponse:
+    """Make call ids unique and arguments JSON objects, as the history needs them; most responses need nothing."""
+    message = response.message
+    seen: set[str] = set()
+    parts: list[Any] = []
+    changed = False
+    for part in message.parts:
+        if type(part) is ToolCall:
+            fixed = _fixed(part, seen)
+            seen.add(fixed.id)
+            changed = changed or fixed is not part
+            parts.append(fixed)
+        else:
+            parts.append(part)
+    return response.replace(message=message.replace(parts=tuple(parts))) if changed else response
+
+
+def _fixed(call: ToolCall, seen: set[str]) -> ToolCall:
+    if not call.id or call.id in seen:
+        number = len(seen)
+        while f"{call.id or 'call'}_{number}" in seen:
+            number += 1
+        call = call.replace(id=f"{call.id or 'call'}_{number}")
+    try:
+        call.parsed()
+        call.args.encode()
+    except (ValueError, RecursionError):
+        written = call.args.encode("utf-8", "replace").decode().replace("\x00", "�")
+        return call.replace(args="{}", invalid=written[:10_000]) if written.strip() else call.replace(args="{}")
+    return call

@@ -1,0 +1,155 @@
+"""The owner task: opens things in order and closes them in reverse, all in one task.
+
+Clients with cancel scopes must be closed in the task that opened them; whoever enters and leaves the agent may be any.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .stream import settle
+
+CLOSE_SECONDS = 10.0
+"""What each `dispose` may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that is opened and closed.
+
+    Attributes:
+        name: Named when it fails.
+        open: Called once; None where there is nothing to do.
+        close: Called once where *open* succeeded.
+    """
+
+    name: str
+    open: Callable[[], Awaitable[Any]] | None
+    close: Callable[[], Awaitable[Any]] | None
+
+
+class Owner:
+    """One task that opens steps, runs what is handed to it, and closes everything in reverse."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = steps
+        self._opened: list[Step] = []
+        self._jobs: deque[tuple[Step, asyncio.Future[None]]] = deque()
+        self._wake = asyncio.Event()
+        self._closing = False
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.get_running_loop().create_task(self._live())
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether opening failed; everything is closed again then."""
+        return self._ready.cancelled() or (self._ready.done() and self._ready.exception() is not None)
+
+    async def opened(self) -> None:
+        """Wait until all steps are open.
+
+        Raises:
+            Exception: What a step raised; what was open before is closed again.
+        """
+        await asyncio.shield(self._ready)
+
+    async def abandon(self) -> None:
+        """Cancel an opening that nobody waits for any more; what was opened is closed again."""
+        self._task.cancel()
+        await settle(self._task)
+
+    async def adopt(self, step: Step) -> None:
+        """Open one more step, in the owner's task; it is closed with the others."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._jobs.append((step, done))
+        self._wake.set()
+        await asyncio.shield(done)
+
+    async def close(self) -> None:
+        """Close everything in reverse; all of it, even if one fails.
+
+        Raises:
+            Exception: What failed: itself if it is one, else an ExceptionGroup.
+        """
+        self._closing = True
+        self._wake.set()
+        interrupted: asyncio.CancelledError | None = None
+        while not self._task.done():
+            try:
+                await asyncio.wait([self._task])
+            except asyncio.CancelledError as error:
+                interrupted = error  # closing goes on: each step has its own time limit
+        if interrupted is not None:
+            raise interrupted
+        errors = self._task.result()
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            raise ExceptionGroup("closing failed", errors)
+
+    async def _live(self) -> list[Exception]:
+        try:
+            for step in self._steps:
+                await self._open(step)
+        except BaseException as error:
+            for failure in await self._close_all():
+                error.add_note(f"and closing what was open: {failure!r}")
+            if isinstance(error, asyncio.CancelledError):
+                self._ready.cancel()
+                raise
+            self._ready.set_exception(error)
+            self._ready.exception()  # seen: the opener may be gone
+            return []
+        self._ready.set_result(None)
+        while not self._closing:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._jobs:
+                await self._do(*self._jobs.popleft())
+        return await self._close_all()
+
+    async def _do(self, step: Step, done: asyncio.Future[None]) -> None:
+        try:
+            await self._open(step)
+        except Exception as error:
+            if not done.done():
+                done.set_exception(error)
+        else:
+            if not done.done():
+                done.set_result(None)
+
+    async def _open(self, step: Step) -> None:
+        if step.close is not None:
+            self._opened.append(step)
+        if step.open is not None:
+            try:
+                await step.open()
+            except BaseException as error:
+                if step.close is not None:
+                    self._opened.remove(step)  # a failing init cleans up after itself
+                error.add_note(f"in init of {step.name}")
+                raise
+
+    async def _close_all(self) -> list[Exception]:
+        errors: list[Exception] = []
+        while self._opened:
+            step = self._opened.pop()
+            assert step.close is not None  # noqa: S101 - only such steps are kept
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS) as clock:
+                    await step.close()
+            except TimeoutError as error:
+                late = clock.expired()
+                errors.append(
+                    TimeoutError(f"dispose of {step.name} took longer than {CLOSE_SECONDS:g} seconds")
+                    if late
+                    else error
+                )
+            except Exception as error:
+                error.add_note(f"in dispose of {step.name}")
+                errors.append(error)
+        return errors

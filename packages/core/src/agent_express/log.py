@@ -1,0 +1,256 @@
+"""The event log of a session and its projection, the history.
+
+The log is append-only; `append` never waits, so it also works while a task is being cancelled.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Set
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from . import events
+from .errors import EventError
+from .events import (
+    ContextCompacted,
+    Event,
+    Ids,
+    MessageInterrupted,
+    ModelResponded,
+    ToolReturned,
+    TurnContinued,
+    TurnEnded,
+    UserSaid,
+)
+from .messages import Message, Text, ToolCall, ToolResult
+
+E = TypeVar("E", bound=Event)
+
+CORE_EVENTS: frozenset[type[Event]] = frozenset(
+    kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+)
+PENDING = "(no result yet)"
+
+
+class Log:
+    """The entries of one session, oldest first.
+
+    A nested agent's log hands its entries to the log it belongs to, with the path of the agent; projections count
+    only what is a log's own.
+    """
+
+    __slots__ = (
+        "_allowed",
+        "_digest",
+        "_entries",
+        "_history",
+        "_ids",
+        "_open",
+        "_parent",
+        "_places",
+        "_results",
+        "path",
+    )
+
+    def __init__(self, allowed: Set[type[Event]] = CORE_EVENTS, parent: Log | None = None, path: str = "") -> None:
+        self._allowed, self._parent, self.path = allowed, parent, path
+        self._entries: list[Event] = []
+        self._ids: Ids = Ids() if parent is None else parent._ids
+        self._history: list[Message] = []
+        self._places: list[int] = []
+        self._open: tuple[ToolCall, ...] = ()
+        self._results: dict[str, ToolResult] = {}
+        self._digest: tuple[int, str] = (0, "")
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self._entries)
+
+    def __getitem__(self, index: int) -> Event:
+        return self._entries[index]
+
+    def of(self, *kinds: type[E]) -> list[E]:
+        """The entries of these kinds, oldest first."""
+        return [entry for entry in self._entries if isinstance(entry, kinds)]
+
+    def append(self, event: Event) -> None:
+        """Stamp *event* and add it.
+
+        Raises:
+            EventError: Nobody declared this kind, it was logged before, or JSON cannot hold it. Nothing was added.
+        """
+        kind = type(event)
+        if kind not in CORE_EVENTS:
+            self._admit(event)
+        if event.position >= 0:
+            raise EventError(f"{kind.__name__} was logged before: make a new event for each time it happens")
+        self._stamp(event)
+        self._entries.append(event)
+        project = _PROJECTIONS.get(kind)
+        if project is not None:
+            project(self, event)
+
+    def _admit(self, event: Event) -> None:
+        kind = type(event)
+        if kind not in self._allowed:
+            raise EventError(
+                f"{kind.__name__} is declared by no middleware in use: list it in the middleware's `events = (...)`"
+            )
+        events.check(event)
+
+    def _stamp(self, event: Event) -> None:
+        root = self._parent
+        if root is None:
+            event.at = now = time.time()
+            event.id = self._ids.next(now)
+            event.position = len(self._entries)
+            return
+        event.path = f"{self.path}/{event.path}" if event.path else self.path
+        while root._parent is not None:
+            event.path = f"{root.path}/{event.path}"
+            root = root._parent
+        root._stamp(event)
+        root._entries.append(event)
+
+    # --- the history ----------------------------------------------------------------------------
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The history: what a model is sent next. Calls without a result show a placeholder."""
+        if not self._open:
+            return tuple(self._history)
+        return (*self._history, Message("tool", [self._result_of(call) for call in self._open]))
+
+    def _result_of(self, call: ToolCall) -> ToolResult:
+        found = self._results.get(call.id)
+        return found if found is not None else ToolResult(PENDING, call_id=call.id, name=call.name)
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """Calls of the last response that have no result yet."""
+        if not self._open:
+            return ()
+        return tuple([call for call in self._open if call.id not in self._results])
+
+    @property
+    def batch(self) -> tuple[ToolCall, ...]:
+        """All calls of the last response, while one of them has no result."""
+        return self._open
+
+    def digest(self) -> str:
+        """A short hash of the history; cheap while the history only grows."""
+        count, digest = self._digest
+        for message in self._history[count:]:
+            digest = chain(digest, message)
+        self._digest = (len(self._history), digest)
+        return digest
+
+    def place_after(self, message: Message) -> int:
+        """The position in the log up to which `compact` includes *message*, found by identity.
+
+        Raises:
+            ValueError: It is not in the history.
+        """
+        for held, place in zip(self._history, self._places, strict=True):
+            if held is message:
+                return place
+        raise ValueError("compact: that message is not in ctx.history; hand in one of its items")
+
+    def compacted(self, upto: int) -> tuple[Message, ...]:
+        """The messages that a compaction up to position *upto* would replace."""
+        return tuple([m for m, place in zip(self._history, self._places, strict=True) if place <= upto])
+
+    def _say(self, message: Message, place: int) -> None:
+        self._history.append(message)
+        self._places.append(place)
+
+    def _rewrite_last(self, message: Message | None) -> None:
+        """Replace the last message, or drop it."""
+        if message is None:
+            del self._history[-1], self._places[-1]
+        else:
+            self._history[-1] = message
+        self._digest = (0, "")
+
+    def _has_draft(self) -> bool:
+        return bool(self._history) and self._history[-1].role == "assistant" and not self._open
+
+
+def chain(digest: str, message: Message) -> str:
+    """The digest of a history that ends with *message*, from that of what stands before it."""
+    return blake2b(f"{digest}\0{canonical(message)}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def canonical(message: Message) -> str:
+    """The content of *message* as one text: role and parts."""
+    parts = message.parts
+    if len(parts) == 1 and type(parts[0]) is Text:
+        return f"{message.role}\0{parts[0].text}"
+    return _MESSAGE.dump_json(message, exclude={"origin", "mark", "cache_mark"}).decode()
+
+
+_MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+
+
+def _user_said(log: Log, event: UserSaid) -> None:
+    log._say(event.message, event.position)
+
+
+def _responded(log: Log, event: ModelResponded) -> None:
+    if event.purpose:
+        return
+    log._say(event.response.message, event.position)
+    log._open = event.response.message.tool_calls
+    if log._open:
+        log._results = {}
+
+
+def _returned(log: Log, event: ToolReturned) -> None:
+    log._results[event.call_id] = event.result
+    if log._open and len(log._results) == len(log._open):
+        # The results stand where their calls do, so that no compaction can part them.
+        log._say(Message("tool", [log._results[call.id] for call in log._open]), log._places[-1])
+        log._open = ()
+
+
+def _continued(log: Log, event: TurnContinued) -> None:
+    if log._has_draft():
+        draft = log._history[-1]
+        log._rewrite_last(draft.replace(mark="superseded") if event.message is not None else None)
+    if event.message is not None:
+        log._say(event.message, event.position)
+
+
+def _interrupted(log: Log, event: MessageInterrupted) -> None:
+    log._say(event.message, event.position)
+
+
+def _ended(log: Log, event: TurnEnded) -> None:
+    if event.output is None:
+        return
+    if log._has_draft():
+        log._rewrite_last(None)
+    log._say(event.output, event.position)
+
+
+def _compacted(log: Log, event: ContextCompacted) -> None:
+    kept = [(m, place) for m, place in zip(log._history, log._places, strict=True) if place > event.upto]
+    log._history = [event.summary, *[message for message, _ in kept]]
+    log._places = [event.upto, *[place for _, place in kept]]
+    log._digest = (0, "")
+
+
+_PROJECTIONS: dict[type[Event], Callable[[Log, Any], None]] = {
+    UserSaid: _user_said,
+    ModelResponded: _responded,
+    ToolReturned: _returned,
+    TurnContinued: _continued,
+    MessageInterrupted: _interrupted,
+    TurnEnded: _ended,
+    ContextCompacted: _compacted,
+}

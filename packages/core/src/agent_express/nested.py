@@ -1,0 +1,78 @@
+"""An agent inside a turn: a session of its own whose events, usage and guards are the parent's too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .contexts import NestedOptions, TurnContext, TurnRecord, as_messages
+from .errors import Aborted, TurnAbortedError
+from .events import End, Event
+from .middleware import Entry
+from .stream import Channel, sink
+from .turn import Answer
+
+
+class PathSink(Channel):
+    """Hands a nested agent's deltas to the parent's stream, with the agent's path on them."""
+
+    __slots__ = ("_out", "_path")
+
+    def __init__(self, out: Channel, path: str) -> None:
+        super().__init__()
+        self._out, self._path = out, path
+
+    async def send(self, event: Event | End[Any]) -> None:
+        """Hand *event* on with its path."""
+        await self._out.send(self._marked(event))
+
+    def put(self, event: Event | End[Any]) -> None:
+        """Hand *event* on at once, with its path."""
+        self._out.put(self._marked(event))
+
+    def _marked(self, event: Event | End[Any]) -> Event | End[Any]:
+        if isinstance(event, Event) and not event.durable:  # the log has marked the durable ones
+            event.path = f"{self._path}/{event.path}" if event.path else self._path
+        return event
+
+
+async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> Answer[Any]:
+    """Run *agent* inside the turn of *ctx*; see `TurnContext.run_agent`."""
+    turn = ctx._turn
+    if turn.signal is not None:
+        raise turn.signal
+    path = options.name or agent.name
+    inherited = _inherited(turn, agent) if options.inherit else []
+    out = sink.get()
+    silenced = sink.set(PathSink(out, path)) if out is not None else None
+    try:
+        async with agent, agent._nested_session(turn, path, inherited, options.inherit) as session:
+            lent = session._record.state and turn.session.state.lend(session._record.state, options.state)
+            answer: Answer[Any] = await session.run(as_messages(options.input), output=options.output)
+            turn.session.state.bring_back(session._record.state, lent, path)
+    except TurnAbortedError as error:
+        _pass_on(turn, error, inherited)
+        raise
+    finally:
+        if silenced is not None:
+            sink.reset(silenced)
+    return answer
+
+
+def _inherited(turn: TurnRecord, agent: Any) -> list[Entry]:
+    """The parent's model and tool hooks that go around the nested agent's own; what both use stands there once."""
+    own = {id(entry.thing) for entry in agent._entries}
+    found: list[Entry] = []
+    for entry in turn.chains.entries:
+        hooks = {level: hook for level, hook in entry.hooks.items() if level in ("model", "tool")}
+        if id(entry.thing) not in own and hooks:
+            found.append(Entry(entry.name, entry.thing, hooks, events=entry.events))
+    return found
+
+
+def _pass_on(turn: TurnRecord, error: TurnAbortedError, inherited: list[Entry]) -> None:
+    """A guard of the parent stops the parent too, wherever it stood when it said so."""
+    if error.by in {entry.name for entry in inherited}:
+        if turn.signal is None:
+            turn.signal = Aborted(error.reason)
+            turn.signal.by = error.by
+        raise turn.signal from error

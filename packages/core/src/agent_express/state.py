@@ -1,0 +1,383 @@
+"""State: one pydantic model per middleware, typed, with reducers and scopes.
+
+A slice is made when it is first looked at. Once a step, the slices that were touched are compared with what was
+recorded of them before, so changes made in place count like assignments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Literal, Protocol, TypeVar, cast, overload
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticSerializationError, from_json
+
+from .errors import StateError, UseError
+from .events import holds_nul
+
+S = TypeVar("S", bound=BaseModel)
+S_co = TypeVar("S_co", bound=BaseModel, covariant=True)
+Changes = dict[str, dict[str, Any]]
+
+
+class HasState(Protocol[S_co]):
+    """A middleware that declares `state = SomeModel`."""
+
+    @property
+    def state(self) -> type[S_co]:
+        """The model of its slice."""
+        ...
+
+
+class reduce:  # noqa: N801 - an annotation, read as a word: Annotated[list[int], reduce(merge)]
+    """Say how `update` merges into a field: `fn(current, change)` returns the new value."""
+
+    def __init__(self, fn: Callable[[Any, Any], Any]) -> None:
+        self.fn = fn
+
+
+class scope:  # noqa: N801
+    """Say how long a field lives: "session" (the default) or "turn" (cleared when the turn ends)."""
+
+    def __init__(self, name: Literal["session", "turn"]) -> None:
+        if name not in ("session", "turn"):
+            raise UseError(f'scope({name!r}): a scope is "session" or "turn"; users and apps have stores of their own')
+        self.name = name
+
+
+class _Private:
+    def __repr__(self) -> str:
+        return "private"
+
+
+private = _Private()
+"""Marks a field that stays out of logs, traces and listings: `Annotated[dict[str, str], private]`."""
+
+
+class Slice:
+    """What is known of one state model: compiled once per model."""
+
+    __slots__ = ("fields", "kind", "model", "private", "reducers", "turn_defaults")
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self.model = model
+        # A subclass, so that a plain BaseModel of the author's validates on assignment and refuses unknown fields.
+        config = ConfigDict(validate_assignment=True, extra="forbid")
+        self.kind = type(model.__name__, (model,), {"__module__": model.__module__, "model_config": config})
+        self.fields = frozenset(model.model_fields)
+        self.reducers: dict[str, Callable[[Any, Any], Any]] = {}
+        self.private: set[str] = set()
+        self.turn_defaults: dict[str, Callable[[], Any]] = {}
+        for name, info in model.model_fields.items():
+            if info.is_required():
+                raise UseError(f"{model.__name__}.{name} has no default: every state field needs one")
+            for mark in info.metadata:
+                if isinstance(mark, reduce):
+                    self.reducers[name] = mark.fn
+                elif mark is private:
+                    self.private.add(name)
+                elif isinstance(mark, scope) and mark.name == "turn":
+                    self.turn_defaults[name] = _default_of(info)
+        try:
+            self.kind().model_dump_json()
+        except PydanticSerializationError as error:
+            raise UseError(f"the state {model.__name__} cannot be written as JSON: {error}") from error
+
+
+def _default_of(info: FieldInfo) -> Callable[[], Any]:
+    return lambda: info.get_default(call_default_factory=True)
+
+
+@cache
+def compile_slice(model: type[BaseModel]) -> Slice:
+    """Check and compile *model*, once per class.
+
+    Raises:
+        UseError: A field without a default, or one that JSON cannot hold.
+    """
+    if not issubclass(cast(Any, model) if isinstance(model, type) else object, BaseModel):
+        raise UseError(f"state must be a pydantic model class, got {model!r}")
+    return Slice(model)
+
+
+class Layout:
+    """Which middleware owns which slice; compiled once, when the agent opens."""
+
+    __slots__ = ("by_identity", "by_name", "field_owners", "owners")
+
+    def __init__(self, owners: Iterable[tuple[str, object, type[BaseModel]]]) -> None:
+        self.owners = tuple(owners)
+        self.by_name = {name: compile_slice(model) for name, _, model in self.owners}
+        self.by_identity: dict[int, str | None] = {}
+        self.field_owners: dict[str, list[str]] = {}
+        for name, middleware, model in self.owners:
+            self.by_identity[id(middleware)] = name
+            self.by_identity[id(model)] = None if id(model) in self.by_identity else name
+            for field in model.model_fields:
+                self.field_owners.setdefault(field, []).append(name)
+
+    def extended(self, owners: Iterable[tuple[str, object, type[BaseModel]]]) -> Layout:
+        """Return a layout with more owners, for one turn."""
+        return Layout((*self.owners, *owners))
+
+
+class State:
+    """The state of one session.
+
+    `state[self]` and `state[SomeModel]` are typed, `state["name"]` is dynamic; `state.field` is short for scripts and
+    works while one middleware has a field of that name. Assignment assigns, `update` reduces.
+    """
+
+    __slots__ = ("_layout", "_merged", "_parent", "_seen", "_slices", "_touched", "_writers")
+    _layout: Layout
+    _parent: State | None
+    _slices: dict[str, BaseModel]
+    _seen: dict[str, tuple[str, dict[str, Any]]]
+    _touched: set[str]
+    _merged: list[tuple[str, str, Any]] | None
+    _writers: dict[tuple[str, str], str] | None
+
+    def __init__(self, layout: Layout, parent: State | None = None) -> None:
+        put = object.__setattr__  # our own __setattr__ is for the users' fields
+        put(self, "_layout", layout)
+        put(self, "_parent", parent)
+        put(self, "_slices", {})
+        put(self, "_seen", {})
+        put(self, "_touched", set())
+        put(self, "_merged", None)
+        put(self, "_writers", None)
+
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    @overload
+    def __getitem__(self, key: type[S]) -> S: ...
+    @overload
+    def __getitem__(self, key: HasState[S]) -> S: ...
+    def __getitem__(self, key: Any) -> Any:
+        owner = self._layout.by_identity.get(id(key))
+        if owner is None:
+            parent = self._parent
+            if parent is not None and id(key) in parent._layout.by_identity and id(key) not in self._layout.by_identity:
+                return parent[key]  # a guard of the enclosing agent keeps its state there
+            owner = self._owner_named(key)
+        return self._slice(owner)
+
+    def _owner_named(self, key: Any) -> str:
+        layout = self._layout
+        if isinstance(key, str) and key in layout.by_name:
+            return key
+        have = ", ".join(sorted(layout.by_name)) or "none"
+        if id(key) in layout.by_identity:
+            owners = ", ".join(repr(name) for name, _, model in layout.owners if model is key)
+            raise StateError(f"{key.__name__} is the state of {owners}: write ctx.state[self] or ctx.state[name]")
+        what = repr(key) if isinstance(key, str) else getattr(key, "__name__", None) or type(key).__name__
+        raise StateError(f"no state of {what}; middleware with state: {have}; declare it as `state = SomeModel`")
+
+    def _slice(self, owner: str) -> BaseModel:
+        self._touched.add(owner)
+        found = self._slices.get(owner)
+        if found is None:
+            found = self._slices[owner] = self._layout.by_name[owner].kind()
+        return cast(BaseModel, found)
+
+    def _owner_of(self, field: str) -> str:
+        owners = self._layout.field_owners.get(field)
+        if owners is None:
+            have = ", ".join(sorted(self._layout.field_owners)) or "none"
+            raise StateError(f"no state field {field!r}; declared: {have}; add it to the `state` of a middleware")
+        if len(owners) > 1:
+            raise StateError(
+                f"state field {field!r} belongs to {' and '.join(owners)}: write ctx.state[{owners[0]!r}].{field}"
+            )
+        return owners[0]
+
+    def __getattr__(self, field: str) -> Any:
+        if field.startswith("__"):
+            raise AttributeError(field)
+        return getattr(self._slice(self._owner_of(field)), field)
+
+    def __setattr__(self, field: str, value: Any) -> None:
+        owner = self._owner_of(field)
+        _assign(owner, self._slice(owner), field, value)
+
+    def update(
+        self, change: BaseModel | None = None, owner: HasState[Any] | str | None = None, /, **fields: Any
+    ) -> None:
+        """Merge a change through the reducers: `update(Plan(todos=[...]))`, or `update(todos=[...])`.
+
+        Of a model only the fields that were set count. Fields without a reducer are assigned.
+
+        Args:
+            change: A state model with the fields to merge.
+            owner: Whose slice, where several middleware share the model.
+            **fields: Field by field, while one middleware has a field of that name.
+
+        Raises:
+            StateError: No such state or field, several owners, or a value that does not validate.
+        """
+        if change is not None:
+            name = self._owner_for(change, owner)
+            for field in change.model_fields_set:
+                self._merge(name, field, getattr(change, field))
+        for field, value in fields.items():
+            self._merge(self._owner_of(field), field, value)
+
+    def _owner_for(self, change: BaseModel, owner: HasState[Any] | str | None) -> str:
+        layout = self._layout
+        for kind in type(change).__mro__:
+            if id(kind) in layout.by_identity:
+                key: Any = kind if owner is None else owner
+                return layout.by_identity.get(id(key)) or self._owner_named(key)
+        return self._owner_named(type(change))
+
+    def _merge(self, owner: str, field: str, value: Any) -> None:
+        target = self._slice(owner)
+        reducer = self._layout.by_name[owner].reducers.get(field)
+        if reducer is not None:
+            if self._merged is not None:
+                self._merged.append((owner, field, value))
+            value = reducer(getattr(target, field), value)
+        _assign(owner, target, field, value)
+
+    # --- for the core ---------------------------------------------------------------------------
+
+    def take_changes(self) -> tuple[Changes, Changes] | None:
+        """What differs from the last call: (open, private) changes, or None.
+
+        Raises:
+            StateError: A value changed in place no longer validates; the slice is as it was recorded before.
+        """
+        touched = self._touched
+        if not touched:
+            return None
+        public: Changes = {}
+        hidden: Changes = {}
+        for owner in sorted(touched) if len(touched) > 1 else touched:
+            found = self._diff(owner)
+            if found:
+                secret = self._layout.by_name[owner].private
+                for field, change in found.items():
+                    (hidden if field in secret else public).setdefault(owner, {})[field] = change
+        touched.clear()
+        return (public, hidden) if public or hidden else None
+
+    def _diff(self, owner: str) -> dict[str, Any]:
+        layout = self._layout.by_name[owner]
+        try:
+            text = self._slices[owner].model_dump_json(warnings="error")
+            before = self._seen.get(owner)
+            if before is not None and before[0] == text:
+                return {}
+            layout.kind.__pydantic_validator__.validate_json(text)
+            if holds_nul(text):
+                raise ValueError("it holds a NUL character, which stores do not agree on")
+        except (ValidationError, PydanticSerializationError, ValueError) as error:
+            self._restore(owner)
+            raise StateError(
+                f"state of {owner!r} was changed in place to what {layout.model.__name__} refuses: {error}"
+            ) from error
+        values = from_json(text)
+        old = before[1] if before is not None else from_json(layout.kind().model_dump_json())
+        self._seen[owner] = (text, values)
+        return {field: _change(old.get(field), value) for field, value in values.items() if old.get(field) != value}
+
+    def _restore(self, owner: str) -> None:
+        seen = self._seen.get(owner)
+        kind = self._layout.by_name[owner].kind
+        self._slices[owner] = kind() if seen is None else kind.model_validate_json(seen[0])
+        self._touched.discard(owner)
+
+    def begin_turn(self, extra: Iterable[tuple[str, object, type[BaseModel]]]) -> Layout:
+        """Add the owners that live for one turn; return the layout to give back to `end_turn`."""
+        before = self._layout
+        if extra:
+            object.__setattr__(self, "_layout", before.extended(extra))
+        return before
+
+    def end_turn(self, layout: Layout) -> None:
+        """Clear what lives for one turn: fields of that scope, and the owners that `begin_turn` added."""
+        object.__setattr__(self, "_layout", layout)
+        object.__setattr__(self, "_writers", None)
+        for owner in list(self._slices):
+            known = layout.by_name.get(owner)
+            if known is None:
+                del self._slices[owner]
+                self._seen.pop(owner, None)
+            elif known.turn_defaults:
+                for field, default in known.turn_defaults.items():
+                    setattr(self._slices[owner], field, default())
+                text = self._slices[owner].model_dump_json()
+                self._seen[owner] = (text, from_json(text))
+
+    def values(self, *, private: bool = False) -> dict[str, dict[str, Any]]:
+        """All slices in use as JSON values; private fields only on request."""
+        shown: dict[str, dict[str, Any]] = {}
+        for owner, held in self._slices.items():
+            hidden = set() if private else self._layout.by_name[owner].private
+            shown[owner] = {name: value for name, value in held.model_dump(mode="json").items() if name not in hidden}
+        return shown
+
+    def __repr__(self) -> str:
+        return f"State({self.values()})"
+
+    # --- what nested agents share ---------------------------------------------------------------
+
+    def lend(self, child: State, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Copy the slices called *names* into *child*; return what was lent."""
+        lent: dict[str, dict[str, Any]] = {}
+        for name in names:
+            mine = self._layout.by_name.get(name)
+            theirs = child._layout.by_name.get(name)
+            if mine is None or theirs is None:
+                where = "this agent" if mine is None else "the nested agent"
+                raise StateError(f"state {name!r} cannot be shared: {where} has no middleware of that name with state")
+            lent[name] = self._slice(name).model_dump(mode="json")
+            child._slices[name] = theirs.kind.model_validate(lent[name])
+        object.__setattr__(child, "_merged", [])
+        return lent
+
+    def bring_back(self, child: State, lent: Mapping[str, Mapping[str, Any]], path: str) -> None:
+        """Merge what a nested agent changed in slices that were lent to it.
+
+        What it gave to `update` goes through the same reducers here. What it assigned is assigned, unless another
+        nested agent assigned the same field in this turn.
+
+        Raises:
+            StateError: Two nested agents assigned the same field.
+        """
+        merged = {(owner, field) for owner, field, _ in child._merged or ()}
+        for owner, field, value in child._merged or ():
+            if owner in lent:
+                self._merge(owner, field, value)
+        for owner, before in lent.items():
+            for field, value in child._slice(owner).model_dump(mode="json").items():
+                if value != before.get(field) and (owner, field) not in merged:
+                    self._claim(owner, field, path)
+                    _assign(owner, self._slice(owner), field, value)
+
+    def _claim(self, owner: str, field: str, path: str) -> None:
+        if self._writers is None:
+            object.__setattr__(self, "_writers", {})
+        writer = self._writers.setdefault((owner, field), path)
+        if writer != path:
+            raise StateError(
+                f"state field {owner}.{field} was written by {writer!r} and by {path!r} and has no reducer: "
+                "declare one with Annotated[..., reduce(fn)] and write it with update()"
+            )
+
+
+def _assign(owner: str, target: BaseModel, field: str, value: Any) -> None:
+    try:
+        setattr(target, field, value)
+    except (ValidationError, ValueError) as error:
+        raise StateError(f"state of {owner!r}: {error}") from error
+
+
+def _change(old: Any, new: Any) -> dict[str, Any]:
+    if isinstance(old, list) and isinstance(new, list):
+        before, after = cast(list[Any], old), cast(list[Any], new)
+        if before and after[: len(before)] == before:
+            return {"append": after[len(before) :]}
+    return {"set": new}
