@@ -11,7 +11,7 @@ def remove(path: str) -> str:
 
 
 async def read_only(ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
-    if ctx.tool.name in {"remove", "write"}:
+    if ctx.call.name in {"remove", "write"}:
         return ctx.deny("this agent may only read")
     return await next()
 
@@ -19,4 +19,6 @@ async def read_only(ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
 model = ScriptedModel([call("remove", path="notes.txt")], "I am not allowed to do that.")
 agent = Agent(model, tools=[remove]).use(read_only)
 print(asyncio.run(agent.run("Tidy up.")).text)
-print("the model was told:", model.requests[1].messages[-1].parts[0])
+for part in model.requests[1].messages[-1].parts:
+    if isinstance(part, ToolResult):
+        print("the model was told:", part.text)
