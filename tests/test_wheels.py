@@ -97,7 +97,7 @@ def test_a_wheel_works_with_nothing_but_what_it_declares(
 
 
 def test_core_brings_pydantic_and_little_else(uv: str, wheels: dict[str, Path], tmp_path: Path) -> None:
-    assert needs(wheels[CORE.dist]) <= {"pydantic", "importlib-metadata"}
+    assert needs(wheels[CORE.dist]) <= {"pydantic", "importlib-metadata", "typing-extensions"}
     assert len(installed(uv, install(uv, wheels, CORE, tmp_path / "venv"))) <= LARGEST_CLOSURE
 
 

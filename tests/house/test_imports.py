@@ -11,26 +11,37 @@ from collections.abc import Iterator
 
 import pytest
 from checkout import CORE, OTHERS, PACKAGES, Import, Module, Package, is_third_party
+from packaging.requirements import Requirement
 
+# Each module of core imports only what stands above it.
 ORDER = [
     "errors",
     "messages",
     "approval",
     "events",
+    "docstrings",
     "state",
     "log",
     "stream",
+    "lifecycle",
     "contexts",
     "onion",
+    "outputs",
     "middleware",
+    "explain",
     "tools",
+    "calls",
     "stores",
     "registry",
     "models",
     "turn",
+    "asks",
+    "nested",
+    "runtime",
     "session",
-    "agent",
     "sync",
+    "agent",
+    "app",
     "stack",
     "typing",
     "testing",
@@ -43,15 +54,17 @@ FACE = {
     "stream": "Event End TextDelta ReasoningDelta ToolCalled ToolReturned Restarted TurnEnded",
     "say": "Message ModelRequest ModelResponse ToolCall ToolResult Usage",
     "tools": "tool Tool",
-    "approve": "Approve Deny Edit Respond Decision ApprovalRequest",
     "errors": "ExpressError TurnAbortedError TurnParkedError ToolError",
 }
 
 # What a package may import with its modules; everything else from outside waits for `init` or the factory. The kit
 # that providers run is a pytest suite, so one module of `testing`, which nobody imports by the way, needs pytest.
-PYDANTIC = {"pydantic", "pydantic_core"}
+PYDANTIC = {"pydantic", "pydantic_core", "typing_extensions"}
 LIGHT = {"core": PYDANTIC | {"importlib_metadata", "pytest"}, "cli": PYDANTIC | {"typer", "rich", "click"}}
 LOADED = {"core": PYDANTIC | {"importlib_metadata"}, "cli": LIGHT["cli"]}
+
+# Imported under another name than that of the distribution which brings it.
+BROUGHT_BY = {"pydantic_core": "pydantic", "click": "typer"}
 
 # Packages at the rim, which put areas together: they may import them, nobody imports these.
 RIM = {"cli", "deep", "conformance"}
@@ -83,7 +96,9 @@ def test_a_module_of_core_imports_only_what_stands_before_it() -> None:
         if name != CORE.module
         for found in inner_imports(module)
         if found.module == CORE.module
-        or not (rank.get(room(found.module), 99) < rank[room(name)] or room(found.module) == room(name) == "testing")
+        or not (
+            rank.get(room(found.module), 99) < rank.get(room(name), 99) or room(found.module) == room(name) == "testing"
+        )
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -99,7 +114,7 @@ def test_core_imports_no_sibling_no_provider_and_no_telemetry() -> None:
         for found in CORE.imports
         if (found.top.startswith("agent_express") and found.top != CORE.module)
         or (is_third_party(found) and found.top not in LIGHT["core"])
-        or (found.top == "pytest" and not found.at.startswith(f"{CORE.modules['agent_express.testing'].folder}/"))
+        or (found.top == "pytest" and not is_kit(found))
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -199,8 +214,26 @@ def test_importing_a_package_loads_nothing_heavy(module: str) -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")
     loaded = {name for name in json.loads(run.stdout) if not name.startswith(("agent_express", "_"))}
-    outside = loaded - set(sys.stdlib_module_names) - allowed - {"annotated_types", "typing_extensions"}
+    outside = loaded - set(sys.stdlib_module_names) - allowed - {"annotated_types"}
     assert (outside, loaded & dear) == (set(), set())
+
+
+@every_package
+def test_a_package_declares_what_it_imports(package: Package) -> None:
+    needs = {Requirement(text).name for text in package.pyproject["project"]["dependencies"]}
+    tests = {Requirement(text).name for text in package.pyproject["dependency-groups"]["test"]}
+    wrong = [
+        f"{found.at} imports {found.top}"
+        for found in package.imports
+        if is_third_party(found)
+        and BROUGHT_BY.get(found.top, found.top).replace("_", "-") not in needs | (tests if is_kit(found) else set())
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def is_kit(found: Import) -> bool:
+    """Whether it stands among the tools for tests, which need pytest where they are used and nowhere else."""
+    return found.at.startswith(f"{CORE.modules['agent_express.testing'].folder}/")
 
 
 def test_the_public_names_are_those_of_the_house() -> None:
