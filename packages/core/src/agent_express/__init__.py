@@ -7,17 +7,18 @@ async with Agent("openai:gpt-5").use(MyMiddleware()) as agent:
 """
 
 from .agent import Agent
+from .answer import Answer
 from .app import App
 from .contexts import AgentContext, ModelContext, SessionContext, ToolContext, TurnContext
 from .errors import ExpressError, ToolError, TurnAbortedError, TurnParkedError
 from .events import End, Event, ReasoningDelta, Restarted, TextDelta, ToolCalled, ToolReturned, TurnEnded
 from .messages import Limits, Message, ModelRequest, ModelResponse, ToolCall, ToolResult, Usage
-from .middleware import Middleware, Order, named
+from .middleware import Middleware, named
 from .onion import Events, Next
+from .order import Order
 from .session import Session
 from .state import private, reduce, scope
 from .tools import Tool, tool
-from .turn import Answer
 
 __all__ = [
     # run

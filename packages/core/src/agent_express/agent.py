@@ -6,22 +6,25 @@ import asyncio
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast, overload
+from typing import Any, Self, TypeVar, Unpack, cast, overload
 
 from pydantic import TypeAdapter
 
+from .answer import Answer
 from .contexts import AgentContext, AgentInfo, ToolContext, TurnRecord
 from .errors import UseError
 from .explain import explain
+from .inputs import Input
 from .lifecycle import Owner, Step
-from .messages import Limits, Named, Settings
-from .middleware import Entry, Usable, check_order, read
+from .live import SessionOptions
+from .messages import Limits, Named
+from .middleware import Entry, Usable, read
 from .models import resolve_model
 from .onion import Observer
+from .order import check_order
 from .runtime import OpenAgent, model_step
-from .session import Input, Session, SessionOptions
+from .session import RunOptions, Session
 from .tools import Tool, tool
-from .turn import Answer
 
 T = TypeVar("T")
 
@@ -188,57 +191,16 @@ class Agent:
         return Session(self, f"{turn.session.id}/{path}/{secrets.token_hex(4)}", options)
 
     @overload
-    async def run(
-        self,
-        input: Input,
-        *,
-        output: type[T],
-        use: Iterable[Usable] = (),
-        model: Named | str | None = None,
-        settings: Settings | None = None,
-        limits: Limits | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Answer[T]: ...
+    async def run(self, input: Input, *, output: type[T], **options: Unpack[RunOptions]) -> Answer[T]: ...
     @overload
-    async def run(
-        self,
-        input: Input,
-        *,
-        output: TypeAdapter[T],
-        use: Iterable[Usable] = (),
-        model: Named | str | None = None,
-        settings: Settings | None = None,
-        limits: Limits | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Answer[T]: ...
+    async def run(self, input: Input, *, output: TypeAdapter[T], **options: Unpack[RunOptions]) -> Answer[T]: ...
     @overload
-    async def run(
-        self,
-        input: Input,
-        *,
-        output: None = None,
-        use: Iterable[Usable] = (),
-        model: Named | str | None = None,
-        settings: Settings | None = None,
-        limits: Limits | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Answer[str]: ...
-    async def run(
-        self,
-        input: Input,
-        *,
-        output: Any = None,
-        use: Iterable[Usable] = (),
-        model: Named | str | None = None,
-        settings: Settings | None = None,
-        limits: Limits | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Answer[Any]:
+    async def run(self, input: Input, *, output: None = None, **options: Unpack[RunOptions]) -> Answer[str]: ...
+    async def run(self, input: Input, *, output: Any = None, **options: Unpack[RunOptions]) -> Answer[Any]:
         """Run one turn in a session of its own, opening and closing the agent if it is not open; see `Session.run`."""
         async with self, self.session() as session:
-            return await session.run(
-                input, output=output, use=use, model=model, settings=settings, limits=limits, metadata=metadata
-            )
+            return await session.run(input, output=output, **options)
+        raise AssertionError  # a type checker cannot know that neither block swallows an error
 
     def as_tool(self, name: str | None = None, description: str | None = None, *, state: Iterable[str] = ()) -> Tool:
         """This agent as a tool of another one: it is told `task`, and its answer is the result.

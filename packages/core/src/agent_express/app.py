@@ -7,14 +7,16 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from .agent import Agent, _step
+from .answer import Answer
 from .contexts import AgentContext, AgentInfo, AnyTool
 from .errors import UseError
 from .explain import explain
+from .inputs import Input
 from .lifecycle import Owner
-from .middleware import Entry, Usable, check_order, read
-from .session import Input, Session
+from .middleware import Entry, Usable, read
+from .order import check_order
+from .session import Session
 from .tools import Tool
-from .turn import Answer
 
 
 class App:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from .chains import Chains, hooks_of
 from .contexts import AskOptions, ModelContext, TurnContext, from_middleware
 from .errors import HookError, OutputError
 from .events import ModelResponded
 from .messages import Message, ModelRequest, ModelResponse, Settings
+from .model_call import model_core
 from .onion import Layer, compose
 from .outputs import Output, compile_output
 from .stream import sink
-from .turn import Chains, hooks_of, model_core
 
 _asking: ContextVar[tuple[str, ...]] = ContextVar("agent_express_asking", default=())
 DEPTH = 8

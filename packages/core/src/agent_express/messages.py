@@ -370,6 +370,10 @@ class Settings(_Frozen):
     unsupported: Literal["error", "warn"] = "error"
 
 
+DEFAULT_SETTINGS = Settings()
+"""Everything left to the provider."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest(_Frozen):
     """What is sent to a model: assembled anew from the history for each call.
@@ -387,7 +391,7 @@ class ModelRequest(_Frozen):
     messages: tuple[Message, ...] = ()
     system: tuple[Section, ...] = ()
     tools: tuple[ToolDef, ...] = ()
-    settings: Settings = Settings()
+    settings: Settings = DEFAULT_SETTINGS
     output: OutputSchema | None = None
 
     @property

@@ -15,10 +15,11 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 from pydantic import BaseModel
 
 from .contexts import AgentContext, ModelContext, SessionContext, ToolContext, TurnContext
-from .errors import OrderError, UseError
+from .errors import UseError
 from .events import End, Event
 from .messages import ModelResponse, ToolResult
 from .onion import Next
+from .order import NO_RULES, Order
 from .state import compile_slice
 from .tools import Tool
 
@@ -66,23 +67,6 @@ class Middleware:
     ) -> Awaitable[ToolResult] | AsyncIterator[Event | End[ToolResult]]:
         """Wrap one tool call."""
         raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Order:
-    """Where a middleware must stand: `Order(outside=["memory"], inside=["auth"])`.
-
-    A rule matches a name, an entry ("memory.episodic") or an area ("memory"); what is absent is ignored.
-
-    Attributes:
-        outside: It stands outside of these.
-        inside: It stands inside of these.
-        requires: These must be there when the agent opens.
-    """
-
-    outside: Sequence[str] = ()
-    inside: Sequence[str] = ()
-    requires: Sequence[str] = ()
 
 
 T = TypeVar("T")
@@ -169,7 +153,7 @@ class Entry:
     tools: tuple[Tool, ...] = ()
     state: type[BaseModel] | None = None
     events: tuple[type[Event], ...] = ()
-    order: Order = Order()
+    order: Order = NO_RULES
 
     @property
     def owner(self) -> tuple[str, object, type[BaseModel]] | None:
@@ -286,7 +270,7 @@ def _read_object(given: str, thing: Any, where: str) -> Entry:
         except TypeError:
             raise UseError(f"{where}: {name}: state must be a pydantic model class, got {state!r}") from None
     kinds = _events_of(name, thing, where)
-    order = getattr(thing, "order", None) or Order()
+    order = getattr(thing, "order", None) or NO_RULES
     if not isinstance(order, Order):
         raise UseError(f"{where}: {name}: order must be an Order(...), got {order!r}")
     if not (found or tools or state or kinds or getattr(thing, "store", None) is not None):
@@ -437,54 +421,3 @@ def _check_events(entry: Entry, types: dict[str, type[Event]]) -> None:
                 f"{entry.name}: two event classes have the type {kind.type!r}: {types[kind.type].__qualname__} and "
                 f"{kind.__qualname__}"
             )
-
-
-# --- order --------------------------------------------------------------------------------------
-
-
-def check_order(entries: Sequence[Entry], *, opening: bool = False) -> None:
-    """Refuse a stack that breaks a rule of one of its members.
-
-    Args:
-        entries: Outermost first.
-        opening: Whether the stack is complete, so that what is required must be there.
-
-    Raises:
-        OrderError: Which rule, and an order that would do.
-    """
-    for position, entry in enumerate(entries):
-        for rule in entry.order.outside:
-            for other in entries[:position]:
-                if other.matches(rule):
-                    raise OrderError(_broken(entry, "outside", other, entries))
-        for rule in entry.order.inside:
-            for other in entries[position + 1 :]:
-                if other.matches(rule):
-                    raise OrderError(_broken(entry, "inside", other, entries))
-        for rule in entry.order.requires if opening else ():
-            if not any(other.matches(rule) for other in entries):
-                raise OrderError(f"{entry.name} requires {rule!r}, and no middleware in use is that; add it with use()")
-
-
-def _broken(entry: Entry, side: str, other: Entry, entries: Sequence[Entry]) -> str:
-    better = _sorted(entries)
-    advice = f"this order would do: {', '.join(better)}" if better else "their rules contradict each other"
-    return f"{entry.name} must stand {side} of {other.name}; {advice}"
-
-
-def _sorted(entries: Sequence[Entry]) -> list[str] | None:
-    """The names in an order that keeps all rules and moves as little as possible; None where there is none."""
-    waiting = list(entries)
-    done: list[str] = []
-    while waiting:
-        free = next((e for e in waiting if not any(_outer(other, e) for other in waiting if other is not e)), None)
-        if free is None:
-            return None
-        waiting.remove(free)
-        done.append(free.name)
-    return done
-
-
-def _outer(a: Entry, b: Entry) -> bool:
-    """Whether *a* must stand outside of *b*."""
-    return any(b.matches(rule) for rule in a.order.outside) or any(a.matches(rule) for rule in b.order.inside)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .answer import Answer
 from .contexts import NestedOptions, TurnContext, TurnRecord, as_messages
 from .errors import Aborted, TurnAbortedError
 from .events import End, Event
 from .middleware import Entry
 from .stream import Channel, sink
-from .turn import Answer
 
 
 class PathSink(Channel):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from .asks import ask
+from .chains import Chains
 from .contexts import AgentInfo, AnyTool, AskOptions, NestedOptions, SessionRecord, TurnContext
 from .errors import UseError
 from .events import Event, ToolRegistered
@@ -19,7 +20,6 @@ from .nested import run_nested
 from .onion import Observer
 from .state import Layout
 from .tools import Tool
-from .turn import Chains
 
 
 class OpenAgent:

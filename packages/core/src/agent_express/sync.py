@@ -9,11 +9,13 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .agent import Agent
+from .answer import Answer
 from .errors import UseError
 from .events import End, Event
+from .inputs import Input
 from .messages import Message
-from .session import Input, Session, TurnStream
-from .turn import Answer
+from .session import Session
+from .turn_stream import TurnStream
 
 T = TypeVar("T")
 

@@ -11,99 +11,47 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Any, Generic, cast
+from typing import Any, cast
 
 from typing_extensions import TypeVar
 
-from .calls import answer_open_calls, normalised, run_batch, tool_core
+from .answer import Answer
+from .chains import Chains
 from .contexts import (
-    ModelContext,
     SessionRecord,
     TurnContext,
     TurnRecord,
     TurnUsage,
-    from_middleware,
-    log_continuation,
 )
 from .errors import (
     Aborted,
-    ProviderUnavailableError,
     StateError,
     TurnAbortedError,
     TurnError,
     TurnTimeoutError,
-    WrongResultError,
 )
 from .events import (
-    End,
-    Event,
     MessageInterrupted,
-    ModelCalled,
-    ModelResponded,
-    Restarted,
-    StateChanged,
-    TextDelta,
     TurnEnded,
     TurnStarted,
     TurnStatus,
     UserSaid,
 )
-from .log import chain as chain_digest
+from .loop import record_state
 from .messages import (
+    DEFAULT_SETTINGS,
     Limits,
     Message,
-    ModelRequest,
-    ModelResponse,
     Named,
-    OutputSchema,
-    Section,
     Settings,
-    Text,
-    ToolDef,
-    ToolResult,
 )
 from .middleware import Entry
-from .models import Model
-from .onion import Layer, Observer, compose, leaf, still_cancelled, streams
+from .onion import leaf
 from .outputs import Output
-from .stream import Channel, sink
-from .tools import Tool
+from .stream import sink
+from .tool_call import answer_open_calls
 
 T = TypeVar("T", default=str)
-
-
-@dataclass(slots=True)
-class Answer(Generic[T]):
-    """What a turn gave.
-
-    Attributes:
-        message: The answer.
-        output: The answer as the output type that was asked for; its text without one.
-        status: "completed", or "limit" where a limit forced the answer.
-        limit: Which limit, as its name in `Limits`.
-        usage: What the turn used.
-        events: What the turn logged.
-        session_id: The conversation.
-        turn_id: The turn.
-    """
-
-    message: Message
-    output: T
-    status: TurnStatus
-    limit: str | None
-    usage: TurnUsage
-    events: tuple[Event, ...]
-    session_id: str
-    turn_id: str
-
-    @property
-    def text(self) -> str:
-        """The answer's text."""
-        return self.message.text
-
-    def __str__(self) -> str:
-        return self.message.text
 
 
 @dataclass(slots=True)
@@ -117,42 +65,6 @@ class TurnOptions:
     settings: Settings | None = None
     limits: Limits | None = None
     metadata: Mapping[str, Any] | None = None
-
-
-class Chains:
-    """The onions of a stack: composed once, when the agent opens."""
-
-    __slots__ = ("_by_tool", "asks", "core_is_rim", "entries", "model", "observer", "tool", "turn")
-
-    def __init__(self, entries: Sequence[Entry], observer: Observer | None = None) -> None:
-        self.entries, self.observer = tuple(entries), observer
-        self.turn = compose("turn", hooks_of(entries, "turn"), turn_core, None, observer)
-        self.model = compose("model", hooks_of(entries, "model"), model_core, ModelResponse, observer)
-        self.tool = compose("tool", hooks_of(entries, "tool"), tool_core, ToolResult, observer)
-        self.core_is_rim = not streams(self.model)
-        self._by_tool: dict[int, Layer] = {}
-        self.asks: dict[frozenset[str], Layer] = {}
-
-    def for_tool(self, tool: Tool | None) -> Layer:
-        """The onion around *tool*: the agent's hooks, and inside of them its own."""
-        if tool is None or not tool.use:
-            return self.tool
-        found = self._by_tool.get(id(tool))
-        if found is None:
-            entries = [*self.entries, *tool_entries(tool)]
-            found = compose("tool", hooks_of(entries, "tool"), tool_core, ToolResult, self.observer)
-            self._by_tool[id(tool)] = found
-        return found
-
-
-def hooks_of(entries: Sequence[Entry], hook: str) -> list[tuple[str, Any]]:
-    """Names and hooks of those that have *hook*, outermost first."""
-    return [(entry.name, entry.hooks[hook]) for entry in entries if hook in entry.hooks]
-
-
-def tool_entries(tool: Tool) -> list[Entry]:
-    """The middleware around one tool, checked when the tool was registered."""
-    return cast(list[Entry], [each for each in tool.use if isinstance(each, Entry)])
 
 
 # --- one turn -----------------------------------------------------------------------------------
@@ -240,7 +152,7 @@ def _begin(session: SessionRecord, options: TurnOptions, chains: Chains) -> Turn
         TurnUsage(session.usage),
         chains,
         options.model or info.model,
-        options.settings or _SETTINGS,
+        options.settings or DEFAULT_SETTINGS,
         options.output,
         options.metadata,
     )
@@ -248,9 +160,6 @@ def _begin(session: SessionRecord, options: TurnOptions, chains: Chains) -> Turn
     session.turn = turn
     session.turns += 1
     return turn
-
-
-_SETTINGS = Settings()
 
 
 def _extra_state(entries: Sequence[Entry]) -> list[Any]:
@@ -327,243 +236,3 @@ def _last_said(turn: TurnRecord) -> Message | None:
         turn.output = history[-1]
         return history[-1]
     return None
-
-
-def record_state(session: SessionRecord) -> None:
-    """Log what the step changed in the state.
-
-    Raises:
-        StateError: A value changed in place does not validate.
-    """
-    changes = session.state.take_changes()
-    if changes is not None:
-        session.log.append(StateChanged(*changes))
-
-
-# --- the loop: the core of the turn onion -------------------------------------------------------
-
-
-async def turn_core(ctx: TurnContext) -> None:
-    """Say the user's message if this turn has not, settle open calls, and go on until there is an answer."""
-    turn = ctx._turn
-    if turn.signal is not None:
-        raise turn.signal
-    log, out = turn.session.log, sink.get()
-    if not turn.said:
-        turn.said = True
-        said = UserSaid(turn.input)
-        log.append(said)
-        if out is not None:
-            await out.send(said)
-    if turn.final is not None:
-        turn.output = turn.final
-        return
-    turn.looping = True
-    try:
-        if log.batch:
-            await _settle(turn, out)
-        while await _step(turn, ctx, out):
-            pass
-    finally:
-        turn.looping = False
-
-
-async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool:
-    """Call the model once and run the tools it asks for; whether the loop goes on."""
-    session, log = turn.session, turn.session.log
-    index = turn.steps
-    if index >= turn.limits.max_steps:
-        raise TurnError(f"no step left: the limit is max_steps={turn.limits.max_steps}")
-    turn.steps = index + 1
-    mc = ModelContext(turn, _request(turn, index), index)
-    response: ModelResponse = await turn.chains.model(mc)
-    if turn.signal is not None:
-        raise turn.signal
-    if still_cancelled(ctx):
-        raise asyncio.CancelledError
-    if response.message.tool_calls:
-        response = normalised(response)
-    turn.partial.clear()
-    responded = ModelResponded(index, response)
-    log.append(responded)
-    if out is not None:
-        await out.send(responded)
-    if log.batch:
-        if turn.limit is not None:
-            _refuse_all(turn)
-        else:
-            await _settle(turn, out)
-    else:
-        record_state(session)
-    if turn.next_message is not None:
-        return await _continue(turn, ctx)
-    if response.message.tool_calls and turn.limit is None:
-        return True
-    return await _finish(turn, ctx, response)
-
-
-def _request(turn: TurnRecord, index: int) -> ModelRequest:
-    session = turn.session
-    runtime = cast(Any, session.runtime)
-    settings = turn.settings
-    tools: tuple[ToolDef, ...] = runtime.definitions(session)
-    if index + 1 == turn.limits.max_steps and tools:
-        settings = settings.replace(tool_choice="none")
-        turn.limit = "max_steps"
-    output: Output | None = turn.output_type
-    schema: OutputSchema | None = output.schema if output is not None else None
-    system: tuple[Section, ...] = runtime.system
-    return ModelRequest(turn.model, session.log.messages, system, tools, settings, schema)
-
-
-async def _settle(turn: TurnRecord, out: Channel | None) -> None:
-    await run_batch(turn, turn.steps - 1, out)
-    if turn.signal is not None:
-        raise turn.signal
-    record_state(turn.session)
-
-
-def _refuse_all(turn: TurnRecord) -> None:
-    answer_open_calls(turn, turn.steps - 1, f"at its limit of {turn.limits.max_steps} steps")
-
-
-async def _continue(turn: TurnRecord, ctx: TurnContext) -> bool:
-    by, message = cast(Any, turn.next_message)
-    turn.next_message = None
-    await continue_with(turn, ctx, by, message)
-    return True
-
-
-async def continue_with(turn: TurnRecord, ctx: TurnContext, by: str, message: Message) -> None:
-    """Send the model back to work, visibly."""
-    log_continuation(turn, by, message)
-    await ctx.emit(Restarted(by, turn.continuations + 1, "turn"))
-
-
-async def _finish(turn: TurnRecord, ctx: TurnContext, response: ModelResponse) -> bool:
-    """Take the answer, unless it has not the form that was asked for."""
-    message = response.message
-    output: Output | None = turn.output_type
-    if output is not None:
-        value, complaint = output.check(message)
-        if complaint is not None and turn.output_retries < turn.limits.max_output_retries and turn.limit is None:
-            turn.output_retries += 1
-            await continue_with(turn, ctx, "output", from_middleware(complaint, "output"))
-            return True
-        if complaint is None:
-            turn.value = (message, value)
-    if turn.limit is not None and not message.text:
-        message = Message("assistant", f"Stopped after {turn.limits.max_steps} steps without an answer.", origin="core")
-    elif message.tool_calls:
-        message = message.replace(parts=tuple([part for part in message.parts if type(part) is Text]))
-    turn.final = turn.output = message
-    return False
-
-
-# --- one model call: the core of the model onion ------------------------------------------------
-
-
-async def model_core(ctx: ModelContext) -> ModelResponse:
-    """Call the model of the request and hand its deltas on."""
-    turn = ctx._turn
-    if turn.signal is not None:
-        raise turn.signal
-    request, skip, transforms = ctx._base
-    if skip is not None:
-        ctx._answered("")
-        return cast(ModelResponse, skip)
-    if transforms:
-        request = _transformed(request, transforms)
-    session = turn.session
-    ctx._attempts += 1
-    called = ModelCalled(ctx._index, request.model.name, digests(ctx, request), ctx._attempts, ctx._purpose, ctx._by)
-    session.log.append(called)
-    out = sink.get()
-    if out is not None:
-        await out.send(called)
-    turn.usage.count("attempts")
-    try:
-        response = await _stream(ctx, request, out)
-    except Exception:
-        turn.usage.count("failures")
-        raise
-    turn.usage.add(response.usage)
-    if not ctx._purpose:
-        turn.offered = request.tools
-    return response
-
-
-async def _stream(ctx: ModelContext, request: ModelRequest, out: Channel | None) -> ModelResponse:
-    turn, model = ctx._turn, cast(Model, request.model)
-    partial = turn.partial if turn.chains.core_is_rim and not ctx._purpose else None
-    if not ctx._purpose:
-        turn.partial.clear()
-    runtime = cast(Any, ctx._runtime)
-    if id(model) not in runtime.ready_models:
-        await runtime.prepare_model(model)
-    events = cast(Any, model.stream(request))
-    try:
-        async for event in events:
-            if type(event) is End:
-                if not isinstance(event.result, ModelResponse):
-                    raise WrongResultError(f"{model.name}: End holds {event.result!r}, expected a ModelResponse")
-                return event.result
-            if turn.signal is not None:
-                raise turn.signal
-            if partial is not None and type(event) is TextDelta:
-                partial.append(event.text)
-            if out is not None:
-                await out.send(event)
-    finally:
-        await events.aclose()
-    raise ProviderUnavailableError(f"{model.name}: the stream ended without End")
-
-
-def _transformed(request: ModelRequest, transforms: Sequence[Any]) -> ModelRequest:
-    text = request.system_text
-    for rewrite in transforms:
-        text = rewrite(text)
-    return request.replace(system=(Section("system", text),))
-
-
-def digests(ctx: ModelContext, request: ModelRequest) -> dict[str, str]:
-    """Short hashes of what is sent: messages, tools, settings, each system section."""
-    log = ctx._session.log
-    messages = request.messages
-    history = log._history
-    if len(messages) == len(history) and all(map(_is, messages, history)):
-        digest = log.digest()
-    else:
-        digest = ""
-        for message in messages:
-            digest = chain_digest(digest, message)
-    found = {"messages": digest}
-    for section in request.system:
-        found[f"system:{section.key}"] = _short(section.text)
-    if request.tools:
-        found["tools"] = _remembered(request.tools)
-    if request.settings is not _SETTINGS:
-        found["settings"] = _short(repr(request.settings))
-    return found
-
-
-def _is(a: object, b: object) -> bool:
-    return a is b
-
-
-def _short(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-_tool_digests: dict[int, tuple[tuple[ToolDef, ...], str]] = {}
-
-
-def _remembered(tools: tuple[ToolDef, ...]) -> str:
-    held = _tool_digests.get(id(tools))
-    if held is not None and held[0] is tools:
-        return held[1]
-    if len(_tool_digests) > 256:
-        _tool_digests.clear()
-    digest = _short(repr(tools))
-    _tool_digests[id(tools)] = (tools, digest)
-    return digest

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .errors import CassetteError, MismatchError, NetworkError, ScriptError
 from .events import assert_events, like, names, text_of
+from .harness import Harness
 from .history import check_history
 from .leaks import no_leaks
 from .network import no_network
@@ -17,6 +18,8 @@ from .scrubbing import Scrubber
 from .snapshots import assert_snapshot, snapshot
 
 __all__ = [
+    # one middleware alone
+    "Harness",
     # models
     "FunctionModel",
     "Say",

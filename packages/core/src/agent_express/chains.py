@@ -1,0 +1,53 @@
+"""The onions of a stack: composed once, when the agent opens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from .loop import turn_core
+from .messages import (
+    ModelResponse,
+    ToolResult,
+)
+from .middleware import Entry
+from .model_call import model_core
+from .onion import Layer, Observer, compose, streams
+from .tool_call import tool_core
+from .tools import Tool
+
+
+class Chains:
+    """The onions of a stack: composed once, when the agent opens."""
+
+    __slots__ = ("_by_tool", "asks", "core_is_rim", "entries", "model", "observer", "tool", "turn")
+
+    def __init__(self, entries: Sequence[Entry], observer: Observer | None = None) -> None:
+        self.entries, self.observer = tuple(entries), observer
+        self.turn = compose("turn", hooks_of(entries, "turn"), turn_core, None, observer)
+        self.model = compose("model", hooks_of(entries, "model"), model_core, ModelResponse, observer)
+        self.tool = compose("tool", hooks_of(entries, "tool"), tool_core, ToolResult, observer)
+        self.core_is_rim = not streams(self.model)
+        self._by_tool: dict[int, Layer] = {}
+        self.asks: dict[frozenset[str], Layer] = {}
+
+    def for_tool(self, tool: Tool | None) -> Layer:
+        """The onion around *tool*: the agent's hooks, and inside of them its own."""
+        if tool is None or not tool.use:
+            return self.tool
+        found = self._by_tool.get(id(tool))
+        if found is None:
+            entries = [*self.entries, *tool_entries(tool)]
+            found = compose("tool", hooks_of(entries, "tool"), tool_core, ToolResult, self.observer)
+            self._by_tool[id(tool)] = found
+        return found
+
+
+def hooks_of(entries: Sequence[Entry], hook: str) -> list[tuple[str, Any]]:
+    """Names and hooks of those that have *hook*, outermost first."""
+    return [(entry.name, entry.hooks[hook]) for entry in entries if hook in entry.hooks]
+
+
+def tool_entries(tool: Tool) -> list[Entry]:
+    """The middleware around one tool, checked when the tool was registered."""
+    return cast(list[Entry], [each for each in tool.use if isinstance(each, Entry)])

@@ -1,0 +1,167 @@
+"""What contexts share: the records of a session and of a turn, and what the agent does for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..errors import Signal, TurnError
+from ..events import Event, TurnContinued, TurnStatus
+from ..log import Log
+from ..messages import Limits, Message, Named, Settings, ToolDef
+from ..state import State
+from .resources import Resources
+from .usage import TurnUsage
+
+
+class AnyTool(Protocol):
+    """What a context knows of a tool."""
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        ...
+
+    @property
+    def definition(self) -> ToolDef:
+        """What the model is told of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """What middleware may know of the agent it serves."""
+
+    name: str
+    model: Named
+    instructions: str
+    limits: Limits
+
+
+class Runtime(Protocol):
+    """What the agent does on behalf of its contexts."""
+
+    info: AgentInfo | None
+    identities: Mapping[int, str]
+
+    def find_model(self, model: Named | str) -> Named:
+        """The model of that name."""
+        ...
+
+    def add_tool(self, session: SessionRecord | None, tool: AnyTool, by: str) -> None:
+        """Register a tool for all sessions, or for one."""
+        ...
+
+    async def ask(self, ctx: Any, by: str, messages: Sequence[Message], options: AskOptions) -> Any:
+        """Make a middleware's own model call."""
+        ...
+
+    async def run_nested(self, ctx: Any, agent: Any, options: NestedOptions) -> Any:
+        """Run another agent inside this turn."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How a middleware's own model call differs from the loop's."""
+
+    model: Named | str | None
+    output: Any
+    purpose: str
+    settings: Settings | None
+
+
+@dataclass(frozen=True, slots=True)
+class NestedOptions:
+    """How a nested agent is run."""
+
+    input: Any
+    inherit: bool
+    state: tuple[str, ...]
+    output: Any
+    name: str | None
+
+
+@dataclass(slots=True)
+class SessionRecord:
+    """One open session; shared by all its contexts."""
+
+    runtime: Runtime
+    id: str
+    log: Log
+    state: State
+    resources: Resources
+    tools: dict[str, AnyTool]
+    usage: TurnUsage
+    lock: asyncio.Lock
+    user_id: str | None = None
+    scopes: frozenset[str] = frozenset()
+    is_resumed: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    credentials: Any = field(default=None, repr=False)
+    trace_id: str = ""
+    own_tools: bool = False
+    opening: bool = True
+    identified: bool = False
+    turns: int = 0
+    turn: TurnRecord | None = None
+    deferred: deque[tuple[str, Callable[[], Awaitable[Any]]]] | None = None
+    wake_deferred: Callable[[], None] | None = None
+    allowed: frozenset[type[Event]] = frozenset()
+    path: str = ""
+    enclosing: TurnRecord | None = None
+
+
+@dataclass(slots=True, eq=False)
+class TurnRecord:
+    """One turn; shared by all its contexts."""
+
+    session: SessionRecord
+    id: str
+    index: int
+    started_at: float
+    input: Message
+    limits: Limits
+    usage: TurnUsage
+    chains: Any
+    model: Named
+    settings: Settings
+    output_type: Any = None
+    metadata: Mapping[str, Any] | None = None
+    output: Message | None = None
+    delivered: Message | None = None
+    value: Any = None
+    status: TurnStatus = "running"
+    limit: str | None = None
+    signal: Signal | None = None
+    said: bool = False
+    looping: bool = False
+    steps: int = 0
+    continuations: int = 0
+    final: Message | None = None
+    output_retries: int = 0
+    next_message: tuple[str, Message] | None = None
+    partial: list[str] = field(default_factory=list[str])
+    offered: tuple[ToolDef, ...] | None = None
+    outcomes: dict[str, Any] = field(default_factory=dict[str, Any])
+    base_cancels: int = 0
+    task: asyncio.Task[Any] | None = None
+    killed: BaseException | None = None
+    extra: tuple[Any, ...] = ()
+
+
+def log_continuation(turn: TurnRecord, by: str, message: Message | None) -> None:
+    """Log that the model is sent back to work; counted against `max_continuations`.
+
+    Raises:
+        TurnError: It was sent back too often.
+    """
+    limit = turn.limits.max_continuations
+    if turn.continuations >= limit:
+        raise TurnError(f"{by}: the turn was continued {limit} times, which is its limit (max_continuations)")
+    turn.continuations += 1
+    turn.final = turn.output = None
+    turn.session.log.append(TurnContinued(by, turn.continuations, message))

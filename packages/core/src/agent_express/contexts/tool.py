@@ -1,0 +1,126 @@
+"""The context of `tool` hooks, and of tools that ask for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, cast
+
+from ..errors import TooLateError
+from ..messages import ToolCall, ToolResult
+from .caller import caller
+from .records import AnyTool, TurnRecord
+from .turn import TurnContext
+
+
+class ToolContext(TurnContext):
+    """What `tool` hooks get, and tools that ask for it."""
+
+    __slots__ = (
+        "_answered_by",
+        "_called",
+        "_denied",
+        "_index",
+        "_key",
+        "_outcome_failed",
+        "_ran",
+        "_refused",
+        "_skipped_by",
+        "_started",
+        "_text",
+        "call",
+        "tool",
+    )
+
+    def __init__(
+        self,
+        turn: TurnRecord,
+        call: ToolCall,
+        tool: AnyTool | None,
+        index: int,
+        key: str,
+        early: ToolResult | None,
+        text: str,
+    ) -> None:
+        session = turn.session
+        self._runtime = session.runtime
+        self._session = session
+        self._turn = turn
+        self._base = (None, early)
+        self._index, self._key, self._text = index, key, text
+        self.call = call
+        self.tool = tool
+        self._denied: tuple[ToolResult, str] | None = None
+        self._skipped_by: str | None = None
+        self._answered_by: str | None = None
+        self._started = self._ran = self._outcome_failed = self._refused = False
+        self._called: Mapping[str, Any] | None = None
+
+    @property
+    def _core_name(self) -> str:  # type: ignore[override]
+        return f"tool {self.call.name}"
+
+    @property
+    def call_id(self) -> str:
+        """The provider's id of the call."""
+        return self.call.id
+
+    @property
+    def call_index(self) -> int:
+        """Its place in the batch, from 0."""
+        return self._index
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """The arguments as JSON values, validated, defaults written out; read-only."""
+        changed = self._base[0]
+        if changed is not None:
+            return MappingProxyType(changed)
+        if self._called is None:
+            self._called = MappingProxyType(json.loads(self._text))
+        return self._called
+
+    def modify_args(self, new: Mapping[str, Any]) -> None:
+        """Replace the arguments for what is further in.
+
+        Raises:
+            HookError: They do not match the tool's schema.
+        """
+        checked = cast(Any, self.tool).check_args(new) if self.tool is not None else dict(new)
+        self._base = (checked, self._base[1])
+
+    def deny(self, reason: str) -> ToolResult:
+        """Refuse this call for good: `return ctx.deny("not on Sundays")`. Nothing can run it any more.
+
+        Raises:
+            TooLateError: The tool has started.
+        """
+        by = caller(self)
+        self._not_started("deny", by)
+        result = ToolResult(reason, is_error=True)
+        if self._denied is None:
+            self._denied = (result, by)
+        return self._denied[0]
+
+    def skip_call(self, result: ToolResult | str) -> ToolResult:
+        """Answer in place of the tool: `return ctx.skip_call("cached")`. Undone when this hook's `next()` ends.
+
+        Raises:
+            TooLateError: The tool has started.
+        """
+        by = caller(self)
+        self._not_started("skip_call", by)
+        made = ToolResult(result) if isinstance(result, str) else result
+        self._base = (self._base[0], made)
+        self._skipped_by = by
+        return made
+
+    def _not_started(self, what: str, by: str) -> None:
+        if self._started:
+            raise TooLateError(
+                f"{by}: {what}() after tool {self.call.name!r} had started; return another result instead"
+            )
+
+    def _answered(self, by: str) -> None:
+        self._answered_by = by

@@ -1,0 +1,200 @@
+"""The context of `turn` hooks."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar, overload
+
+from ..errors import Aborted, HookError, TooLateError
+from ..events import TurnStatus
+from ..messages import Message, ModelResponse, Named, Settings
+from .caller import caller
+from .records import AskOptions, NestedOptions, TurnRecord, log_continuation
+from .said import as_answer, as_messages, from_middleware
+from .session import SessionContext
+from .usage import TurnUsage
+
+T = TypeVar("T")
+
+
+class TurnContext(SessionContext):
+    """What `turn` hooks get."""
+
+    __slots__ = ("_turn",)
+
+    def __init__(self, turn: TurnRecord) -> None:
+        session = turn.session
+        self._runtime = session.runtime
+        self._base = None
+        self._session = session
+        self._turn = turn
+
+    @property
+    def turn_id(self) -> str:
+        """The turn's id."""
+        return self._turn.id
+
+    @property
+    def turn_index(self) -> int:
+        """Its number in the session, from 0."""
+        return self._turn.index
+
+    @property
+    def started_at(self) -> float:
+        """Seconds since 1970."""
+        return self._turn.started_at
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What the session was opened with and, over it, what the turn was run with."""
+        return {**self._session.metadata, **(self._turn.metadata or {})}
+
+    @property
+    def status(self) -> TurnStatus:
+        """How the turn is ending, for `finally`: "running" while it is not."""
+        return _status(self._turn)
+
+    @property
+    def usage(self) -> TurnUsage:
+        """What this turn has used so far."""
+        return self._turn.usage
+
+    @property
+    def input(self) -> Message:
+        """The user's message; a turn hook may replace it before `next()`, the core logs the final form."""
+        return self._turn.input
+
+    @input.setter
+    def input(self, message: Message | str) -> None:
+        if self._turn.said:
+            raise TooLateError("ctx.input was logged already; a turn hook replaces it before next()")
+        self._turn.input = Message("user", message) if isinstance(message, str) else message
+
+    @property
+    def output(self) -> Message | None:
+        """The answer; None until there is one."""
+        return self._turn.output
+
+    @output.setter
+    def output(self, message: Message | str | None) -> None:
+        self._turn.output = as_answer(message) if message is not None else None
+
+    def deliver(self, message: Message | str) -> None:
+        """Give this caller another answer than the one on record; a turn hook does it after `next()`."""
+        self._turn.delivered = as_answer(message)
+
+    def abort(self, reason: str) -> NoReturn:
+        """End the turn now, without an answer: whatever a hook does, no model or tool call starts any more.
+
+        The caller gets a `TurnAbortedError` with *reason* and the name of the middleware.
+        """
+        turn = self._turn
+        if turn.signal is None:
+            turn.signal = Aborted(reason)
+            turn.signal.by = caller(self)
+        raise turn.signal
+
+    def continue_turn(self, message: Message | str) -> None:
+        """Make the loop take *message*, after the results of open calls, and go on.
+
+        Raises:
+            HookError: Outside of the loop: a turn hook does it after `next()` with `await next.again(message)`.
+        """
+        by = caller(self)
+        if not self._turn.looping:
+            raise HookError(f"{by}: continue_turn() after the loop has ended; write `await next.again(message)`")
+        self._turn.next_message = (by, from_middleware(message, by))
+
+    @overload
+    async def ask(
+        self,
+        messages: str | Message | Sequence[Message],
+        *,
+        output: type[T],
+        model: Named | str | None = None,
+        purpose: str = "summary",
+        settings: Settings | None = None,
+    ) -> T: ...
+    @overload
+    async def ask(
+        self,
+        messages: str | Message | Sequence[Message],
+        *,
+        output: None = None,
+        model: Named | str | None = None,
+        purpose: str = "summary",
+        settings: Settings | None = None,
+    ) -> ModelResponse: ...
+    async def ask(
+        self,
+        messages: str | Message | Sequence[Message],
+        *,
+        output: Any = None,
+        model: Named | str | None = None,
+        purpose: str = "summary",
+        settings: Settings | None = None,
+    ) -> Any:
+        """Make a model call of the middleware's own.
+
+        It passes the model onion, except layers that are in such a call already. It counts in usage, its deltas reach
+        no user, its messages no history. `ctx.purpose` tells the hooks it passes.
+
+        Args:
+            messages: What is said, a string for one user message.
+            output: A type the answer is validated against and returned as; without one the `ModelResponse` is.
+            model: Another model than the turn's.
+            purpose: What it is for, in one word; not empty.
+            settings: Other settings than the turn's.
+
+        Raises:
+            OutputError: The answer does not match *output*.
+        """
+        if not purpose:
+            raise ValueError("ask: purpose must name what the call is for, such as 'summary'")
+        options = AskOptions(model, output, purpose, settings)
+        return await self._runtime.ask(self, caller(self), as_messages(messages), options)
+
+    async def run_agent(
+        self,
+        agent: Any,
+        input: str | Message | Sequence[Message],
+        *,
+        inherit: bool = True,
+        state: Iterable[str] = (),
+        output: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """Run another agent inside this turn and return its `Answer`.
+
+        It is a session of its own whose events go into this one's stream and log with its path; its usage counts
+        here too; it is cancelled with this turn.
+
+        Args:
+            agent: The agent; it is opened for the call if it is not open.
+            input: What it is told.
+            inherit: Whether user, scopes, credentials, metadata and this agent's guards (its model and tool hooks,
+                outside the nested agent's own) go with it.
+            state: Names of middleware whose state both have and share.
+            output: A type for its answer.
+            name: Its place in the path; the agent's name where it is left out.
+        """
+        options = NestedOptions(input, inherit, tuple(state), output, name)
+        return await self._runtime.run_nested(self, agent, options)
+
+    def _answered(self, by: str) -> None:
+        """A layer answered by itself; deeper contexts note what that means for them."""
+
+    def _again(self, message: Message | str | None, by: str) -> None:
+        """Log that the turn is repeated on purpose; called by `next.again`."""
+        log_continuation(self._turn, by, None if message is None else from_middleware(message, by))
+
+
+def _status(turn: TurnRecord) -> TurnStatus:
+    if isinstance(turn.signal, Aborted):
+        return "aborted"
+    error = sys.exc_info()[1]
+    if turn.status == "timeout" or error is None:
+        return turn.status
+    return "cancelled" if isinstance(error, asyncio.CancelledError | GeneratorExit) else "failed"

@@ -1,0 +1,60 @@
+"""What is said to an agent, checked before anything is logged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from pydantic import TypeAdapter
+
+from .contexts import as_messages
+from .errors import InputError
+from .events import holds_nul
+from .messages import Message, Part
+
+Input: TypeAlias = str | Message | Sequence[Part] | Sequence[Message]
+"""Text, one message, the parts of one, or messages of which the last is the user's."""
+
+_TEXT_MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+
+
+def checked_input(given: Input) -> tuple[Message, ...]:
+    """What was said, as messages; the last is the user's.
+
+    Raises:
+        InputError: It is empty, not from the user, or no store can hold it.
+    """
+    messages = as_messages(given)
+    last = messages[-1] if messages else None
+    if last is None or not last.parts or not (last.text.strip() or any(part.kind != "text" for part in last.parts)):
+        raise InputError("the input is empty: hand in text, parts, or messages whose last is the user's")
+    if last.role != "user":
+        raise InputError(f"the last message of the input is of role {last.role!r}, expected the user's")
+    for message in messages:
+        if message.tool_calls or message.role == "tool":
+            raise InputError("the input holds tool calls: a session makes its own; hand in what was said only")
+        _check_storable(message)
+    return messages
+
+
+def _check_storable(message: Message) -> None:
+    for part in message.parts:
+        if part.kind == "text":
+            if "\x00" in part.text:
+                raise InputError("the input holds a NUL character, which no store takes: remove it")
+            if not part.text.isascii():
+                try:
+                    part.text.encode()
+                except UnicodeEncodeError as error:
+                    raise InputError(f"the input is not Unicode text: {error}") from None
+        else:
+            _check_part(message)
+
+
+def _check_part(message: Message) -> None:
+    try:
+        text = _TEXT_MESSAGE.dump_json(message).decode()
+    except Exception as error:
+        raise InputError(f"the input holds what JSON cannot: {error}") from None
+    if holds_nul(text):
+        raise InputError("the input holds a NUL character, which no store takes: remove it")

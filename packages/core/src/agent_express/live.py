@@ -1,0 +1,245 @@
+"""An open session: what all handles on it share, the task of its hooks, its deferred work."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from .chains import Chains, hooks_of
+from .contexts import Resources, SessionContext, SessionRecord, TurnRecord, TurnUsage
+from .errors import SessionClosedError, SessionForbiddenError
+from .events import Failed, SessionClosed
+from .log import Log
+from .middleware import Entry
+from .onion import compose
+from .runtime import OpenAgent
+from .state import State
+from .stream import settle
+
+DRAIN_SECONDS = 10.0
+"""What deferred functions may take, together, once their session closes."""
+
+
+class SessionOptions:
+    """What a session is opened with."""
+
+    __slots__ = ("credentials", "enclosing", "inherit", "inherited", "metadata", "path", "resources", "user_id")
+
+    def __init__(
+        self,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        resources: Mapping[Any, Any] | None = None,
+        credentials: Any = None,
+        enclosing: TurnRecord | None = None,
+        path: str = "",
+        inherited: Sequence[Entry] = (),
+        inherit: bool = False,
+    ) -> None:
+        self.user_id, self.metadata, self.resources, self.credentials = user_id, metadata, resources, credentials
+        self.enclosing, self.path, self.inherited, self.inherit = enclosing, path, inherited, inherit
+
+    def check_user(self, record: SessionRecord) -> None:
+        """Refuse a handle on somebody else's session.
+
+        Raises:
+            SessionForbiddenError: It belongs to another user.
+        """
+        if self.user_id is not None and record.user_id != self.user_id:
+            raise SessionForbiddenError(f"session {record.id} belongs to another user than {self.user_id!r}")
+
+    def record(self, runtime: OpenAgent, id: str) -> SessionRecord:
+        """A new record."""
+        turn = self.enclosing
+        parent = turn.session if turn is not None else None
+        allowed = runtime.allowed_with(self.inherited)
+        log = Log(allowed, parent.log if parent is not None else None, self.path)
+        record = SessionRecord(
+            runtime,
+            id,
+            log,
+            State(runtime.layout, parent.state if parent is not None and self.inherit else None),
+            Resources(self.resources),
+            runtime.tools,
+            TurnUsage(turn.usage if turn is not None else None),
+            asyncio.Lock(),
+            self.user_id,
+            metadata=self.metadata or {},
+            credentials=self.credentials,
+            trace_id=parent.trace_id if parent is not None else secrets.token_hex(16),
+            allowed=allowed,
+            path=self.path,
+            enclosing=turn,
+        )
+        if parent is not None and self.inherit:
+            record.user_id, record.scopes = parent.user_id, parent.scopes
+            record.metadata, record.credentials = parent.metadata, parent.credentials
+        return record
+
+
+class LiveSession:
+    """What all handles on one open session share: its record, its hooks' task, its deferred work."""
+
+    __slots__ = (
+        "chains",
+        "closing",
+        "dead",
+        "handles",
+        "inherited",
+        "owner",
+        "ready",
+        "record",
+        "reported",
+        "runtime",
+        "worker",
+    )
+
+    def __init__(self, runtime: OpenAgent, record: SessionRecord, inherited: Sequence[Entry] = ()) -> None:
+        self.runtime, self.record = runtime, record
+        self.inherited = tuple(inherited)
+        entries = (*inherited, *runtime.entries)
+        self.chains = Chains(entries, runtime.observer) if inherited else runtime.chains
+        self.handles = 0
+        self.owner: asyncio.Task[None] | None = None
+        self.ready: asyncio.Future[None] | None = None
+        self.closing: asyncio.Future[None] | None = None
+        self.worker: asyncio.Task[None] | None = None
+        self.dead: BaseException | None = None
+        self.reported = False
+        record.wake_deferred = self.start_worker
+
+    async def open(self) -> None:
+        """Enter the session hooks, in a task that also leaves them."""
+        hooks = hooks_of(self.runtime.entries, "session")
+        if hooks:
+            loop = asyncio.get_running_loop()
+            self.ready, self.closing = loop.create_future(), loop.create_future()
+            chain = compose("session", hooks, self._body, None, self.runtime.observer)
+            self.owner = loop.create_task(cast(Any, chain(SessionContext(self.record))))
+            self.owner.add_done_callback(self._owner_ended)
+            await self.wait_ready()
+        self.record.opening = False
+
+    async def wait_ready(self) -> None:
+        """Wait until the session hooks have been entered.
+
+        Raises:
+            Exception: What a session hook raised before its `next()`.
+        """
+        if self.ready is not None:
+            try:
+                await asyncio.shield(self.ready)
+            except asyncio.CancelledError:
+                if self.owner is not None and self.handles == 1 and not self.ready.done():
+                    self.owner.cancel()
+                    await settle(self.owner)
+                raise
+
+    async def _body(self, ctx: SessionContext) -> None:
+        self.record.opening = False
+        if self.ready is not None and not self.ready.done():
+            self.ready.set_result(None)
+        if self.closing is not None:
+            await self.closing
+
+    def _owner_ended(self, task: asyncio.Task[None]) -> None:
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if self.ready is not None and not self.ready.done():
+            self.reported = True
+            if task.cancelled():
+                self.ready.cancel()
+            else:
+                self.ready.set_exception(
+                    error or SessionClosedError("a session hook returned before the session opened")
+                )
+                self.ready.exception()
+            return
+        if self.closing is not None and not self.closing.done():
+            self.dead = error or SessionClosedError("a session hook returned early")
+            self.kill_turn(self.closed_error())
+
+    def closed_error(self) -> SessionClosedError:
+        """Why no turn can run, naming the session hook's failure where there is one."""
+        self.reported = True
+        why = "it was closed" if self.dead is None else f"a session hook ended: {self.dead!r}"
+        error = SessionClosedError(f"session {self.record.id} is closed: {why}")
+        error.__cause__ = self.dead
+        return error
+
+    def kill_turn(self, error: BaseException) -> None:
+        """Cancel the running turn; its caller gets *error*."""
+        turn = self.record.turn
+        if turn is not None and turn.task is not None and turn.killed is None:
+            turn.killed = error
+            turn.task.cancel()
+
+    async def close(self) -> None:
+        """End the running turn, run what was deferred, leave the session hooks.
+
+        Raises:
+            Exception: What a session hook raised, unless a caller has got it already.
+        """
+        turn = self.record.turn
+        if turn is not None and turn.task is not asyncio.current_task():
+            self.kill_turn(self.closed_error())
+            async with self.record.lock:
+                pass
+        try:
+            await self._drain()
+        finally:
+            await self._leave_hooks()
+            self.record.log.append(SessionClosed())
+
+    async def _leave_hooks(self) -> None:
+        if self.owner is None:
+            return
+        if self.closing is not None and not self.closing.done():
+            self.closing.set_result(None)
+        if not self.owner.done():
+            await settle(self.owner)
+        if not self.owner.cancelled():
+            error = self.owner.exception()
+            if error is not None and not self.reported:
+                self.reported = True
+                raise error
+
+    # --- deferred work --------------------------------------------------------------------------
+
+    def start_worker(self) -> None:
+        """Run what is deferred, unless it is being run."""
+        if self.worker is None or self.worker.done():
+            self.worker = asyncio.get_running_loop().create_task(self._work())
+
+    async def _work(self) -> None:
+        waiting = self.record.deferred
+        while waiting:
+            by, fn = waiting.popleft()
+            try:
+                result = fn()
+                if inspect.isawaitable(result):
+                    await result
+            except asyncio.CancelledError:
+                self.record.log.append(Failed(by, "deferred: cancelled when the session closed"))
+                raise
+            except (Exception, BaseExceptionGroup) as error:
+                self.record.log.append(Failed(by, f"deferred: {type(error).__name__}: {error}"))
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt | SystemExit):
+                    raise
+                self.record.log.append(Failed(by, f"deferred: {type(error).__name__}: {error}"))
+
+    async def _drain(self) -> None:
+        if self.record.deferred and (self.worker is None or self.worker.done()):
+            self.start_worker()
+        worker = self.worker
+        if worker is None or worker.done():
+            return
+        try:
+            await asyncio.wait([worker], timeout=DRAIN_SECONDS)
+        finally:
+            if not worker.done():
+                worker.cancel()
+                await settle(worker)

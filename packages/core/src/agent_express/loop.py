@@ -1,0 +1,165 @@
+"""The loop: the core of the turn onion, which continues from the log."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from .contexts import (
+    ModelContext,
+    SessionRecord,
+    TurnContext,
+    TurnRecord,
+    from_middleware,
+    log_continuation,
+)
+from .errors import (
+    TurnError,
+)
+from .events import (
+    ModelResponded,
+    Restarted,
+    StateChanged,
+    UserSaid,
+)
+from .messages import (
+    Message,
+    ModelRequest,
+    ModelResponse,
+    OutputSchema,
+    Section,
+    Text,
+    ToolDef,
+)
+from .onion import still_cancelled
+from .outputs import Output
+from .stream import Channel, sink
+from .tool_call import answer_open_calls, normalised, run_batch
+
+
+def record_state(session: SessionRecord) -> None:
+    """Log what the step changed in the state.
+
+    Raises:
+        StateError: A value changed in place does not validate.
+    """
+    changes = session.state.take_changes()
+    if changes is not None:
+        session.log.append(StateChanged(*changes))
+
+
+async def turn_core(ctx: TurnContext) -> None:
+    """Say the user's message if this turn has not, settle open calls, and go on until there is an answer."""
+    turn = ctx._turn
+    if turn.signal is not None:
+        raise turn.signal
+    log, out = turn.session.log, sink.get()
+    if not turn.said:
+        turn.said = True
+        said = UserSaid(turn.input)
+        log.append(said)
+        if out is not None:
+            await out.send(said)
+    if turn.final is not None:
+        turn.output = turn.final
+        return
+    turn.looping = True
+    try:
+        if log.batch:
+            await _settle(turn, out)
+        while await _step(turn, ctx, out):
+            pass
+    finally:
+        turn.looping = False
+
+
+async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool:
+    """Call the model once and run the tools it asks for; whether the loop goes on."""
+    session, log = turn.session, turn.session.log
+    index = turn.steps
+    if index >= turn.limits.max_steps:
+        raise TurnError(f"no step left: the limit is max_steps={turn.limits.max_steps}")
+    turn.steps = index + 1
+    mc = ModelContext(turn, _request(turn, index), index)
+    response: ModelResponse = await turn.chains.model(mc)
+    if turn.signal is not None:
+        raise turn.signal
+    if still_cancelled(ctx):
+        raise asyncio.CancelledError
+    if response.message.tool_calls:
+        response = normalised(response)
+    turn.partial.clear()
+    responded = ModelResponded(index, response)
+    log.append(responded)
+    if out is not None:
+        await out.send(responded)
+    if log.batch:
+        if turn.limit is not None:
+            _refuse_all(turn)
+        else:
+            await _settle(turn, out)
+    else:
+        record_state(session)
+    if turn.next_message is not None:
+        return await _continue(turn, ctx)
+    if response.message.tool_calls and turn.limit is None:
+        return True
+    return await _finish(turn, ctx, response)
+
+
+def _request(turn: TurnRecord, index: int) -> ModelRequest:
+    session = turn.session
+    runtime = cast(Any, session.runtime)
+    settings = turn.settings
+    tools: tuple[ToolDef, ...] = runtime.definitions(session)
+    if index + 1 == turn.limits.max_steps and tools:
+        settings = settings.replace(tool_choice="none")
+        turn.limit = "max_steps"
+    output: Output | None = turn.output_type
+    schema: OutputSchema | None = output.schema if output is not None else None
+    system: tuple[Section, ...] = runtime.system
+    return ModelRequest(turn.model, session.log.messages, system, tools, settings, schema)
+
+
+async def _settle(turn: TurnRecord, out: Channel | None) -> None:
+    await run_batch(turn, turn.steps - 1, out)
+    if turn.signal is not None:
+        raise turn.signal
+    record_state(turn.session)
+
+
+def _refuse_all(turn: TurnRecord) -> None:
+    answer_open_calls(turn, turn.steps - 1, f"at its limit of {turn.limits.max_steps} steps")
+
+
+async def _continue(turn: TurnRecord, ctx: TurnContext) -> bool:
+    by, message = cast(Any, turn.next_message)
+    turn.next_message = None
+    await continue_with(turn, ctx, by, message)
+    return True
+
+
+async def continue_with(turn: TurnRecord, ctx: TurnContext, by: str, message: Message) -> None:
+    """Send the model back to work, visibly."""
+    log_continuation(turn, by, message)
+    await ctx.emit(Restarted(by, turn.continuations + 1, "turn"))
+
+
+async def _finish(turn: TurnRecord, ctx: TurnContext, response: ModelResponse) -> bool:
+    """Take the answer, unless it has not the form that was asked for."""
+    message = response.message
+    output: Output | None = turn.output_type
+    if output is not None:
+        value, complaint = output.check(message)
+        if complaint is not None and turn.output_retries < turn.limits.max_output_retries and turn.limit is None:
+            turn.output_retries += 1
+            await continue_with(turn, ctx, "output", from_middleware(complaint, "output"))
+            return True
+        if complaint is None:
+            turn.value = (message, value)
+    if turn.limit is not None and not message.text:
+        message = Message("assistant", f"Stopped after {turn.limits.max_steps} steps without an answer.", origin="core")
+    elif message.tool_calls:
+        message = message.replace(parts=tuple([part for part in message.parts if type(part) is Text]))
+    turn.final = turn.output = message
+    return False

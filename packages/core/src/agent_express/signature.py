@@ -1,0 +1,149 @@
+"""From a typed function to a JSON schema, and from JSON to the function's arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, cast, get_args, get_origin
+
+from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
+
+from .contexts import AgentContext
+from .errors import UseError
+from .threads import CancelToken
+
+_PLAIN = (str, int, float, bool, type(None), dict, list)
+
+
+class Signature:
+    """What is known of a tool's function: compiled once, shared by all instances it is bound to."""
+
+    __slots__ = ("_adapter", "_plain", "_validate", "context", "kind", "schema", "token")
+
+    def __init__(self, name: str, fn: Callable[..., Any], described: Mapping[str, str], skip_self: bool) -> None:
+        hints = _hints(name, fn)
+        self.context = self.token = None
+        fields: list[tuple[str, Any, Any]] = []
+        parameters = list(inspect.signature(fn).parameters.values())[1 if skip_self else 0 :]
+        for parameter in parameters:
+            hint = hints.get(parameter.name, Any)
+            if isinstance(hint, type) and issubclass(hint, AgentContext):
+                self.context = parameter.name
+            elif hint is CancelToken:
+                self.token = parameter.name
+            else:
+                fields.append(_field(name, parameter, hint, described.get(parameter.name)))
+        self.kind = _kind(fn)
+        holder = dataclasses.make_dataclass(name, fields, kw_only=True)
+        cast(Any, holder).__pydantic_config__ = ConfigDict(extra="forbid")
+        try:
+            self._adapter: TypeAdapter[Any] = TypeAdapter(holder)
+            self.schema = _tidy(self._adapter.json_schema())
+        except (
+            PydanticSchemaGenerationError,
+            PydanticInvalidForJsonSchema,
+            PydanticUserError,
+            PydanticUndefinedAnnotation,
+        ) as error:
+            raise UseError(f"tool {name!r}: {_blame(name, hints, fields, error)}") from None
+        self._validate = self._adapter.validator.validate_json
+        self._plain = all(_is_plain(hint) for _, hint, _ in fields)
+
+    def from_text(self, text: str) -> dict[str, Any]:
+        """The arguments as JSON values, defaults written out."""
+        held = self._validate(text)
+        if self._plain:
+            return cast(dict[str, Any], dict(held.__dict__))
+        return cast(dict[str, Any], self._adapter.dump_python(held, mode="json"))
+
+    def as_text(self, values: dict[str, Any], given: str) -> str:
+        """The validated arguments as JSON text."""
+        return json.dumps(values, ensure_ascii=False)
+
+    def to_call(self, text: str) -> dict[str, Any]:
+        """The arguments as the function wants them."""
+        return dict(self._validate(text).__dict__)
+
+
+def _hints(name: str, fn: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(fn, include_extras=True)
+    except NameError as error:
+        raise UseError(f"tool {name!r}: an annotation cannot be resolved: {error}; import it at module level") from None
+
+
+def _field(name: str, parameter: inspect.Parameter, hint: Any, description: str | None) -> tuple[str, Any, Any]:
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+        raise UseError(
+            f"tool {name!r}: parameter {parameter} cannot be described to a model: give each argument a name of its own"
+        )
+    if description:
+        hint = Annotated[hint, Field(description=description)]
+    if parameter.default is parameter.empty:
+        return parameter.name, hint, dataclasses.field()
+    if isinstance(parameter.default, list | dict | set):
+        default = cast(Any, parameter.default)
+        return parameter.name, hint, dataclasses.field(default_factory=lambda: default.copy())
+    return parameter.name, hint, dataclasses.field(default=parameter.default)
+
+
+def _kind(fn: Callable[..., Any]) -> str:
+    if inspect.isasyncgenfunction(fn):
+        return "stream"
+    if inspect.iscoroutinefunction(fn):
+        return "async"
+    return "sync"
+
+
+def _is_plain(hint: Any) -> bool:
+    """Whether validated values of *hint* are JSON values already."""
+    if hint in _PLAIN:
+        return True
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _is_plain(get_args(hint)[0])
+    if origin is typing.Literal:
+        return all(type(value) in _PLAIN for value in get_args(hint))
+    if origin in (list, dict, typing.Union) or str(origin) == "<class 'types.UnionType'>":
+        return all(_is_plain(each) for each in get_args(hint))
+    return False
+
+
+def _tidy(schema: Any) -> Any:
+    """Drop the titles that are only field names again: tokens that tell a model nothing."""
+    if isinstance(schema, dict):
+        items = cast(dict[str, Any], schema).items()
+        return {k: _tidy_map(v) if k in ("properties", "$defs") else _tidy(v) for k, v in items if k != "title"}
+    if isinstance(schema, list):
+        return [_tidy(each) for each in cast(list[Any], schema)]
+    return schema
+
+
+def _tidy_map(named: dict[str, Any]) -> dict[str, Any]:
+    return {name: _tidy(schema) for name, schema in named.items()}
+
+
+def _blame(name: str, hints: Mapping[str, Any], fields: Iterable[tuple[str, Any, Any]], error: Exception) -> str:
+    for parameter, hint, _ in fields:
+        try:
+            TypeAdapter(hint).json_schema()
+        except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError):
+            shown = getattr(hints.get(parameter), "__name__", hints.get(parameter))
+            return (
+                f"parameter {parameter!r} is annotated {shown}, which has no JSON schema: "
+                "take a str, a number, a list, a dict or a pydantic model"
+            )
+    return str(error).splitlines()[0]
+
+
+def explain(name: str, error: ValidationError) -> str:
+    """What is wrong with the arguments of tool *name*, field by field, in the words the model reads."""
+    lines: list[str] = []
+    for each in error.errors(include_url=False):
+        where = ".".join(str(step) for step in each["loc"]) or "arguments"
+        lines.append(f"{where}: {each['msg']}")
+    return f"arguments of {name!r} do not fit: " + "; ".join(lines)
