@@ -199,7 +199,8 @@ class Agent:
     async def run(self, input: Input, *, output: Any = None, **options: Unpack[RunOptions]) -> Answer[Any]:
         """Run one turn in a session of its own, opening and closing the agent if it is not open; see `Session.run`."""
         async with self, self.session() as session:
-            return await session.run(input, output=output, **options)
+            answer: Answer[Any] = await session.run(input, output=output, **options)
+            return answer
         raise AssertionError  # a type checker cannot know that neither block swallows an error
 
     def as_tool(self, name: str | None = None, description: str | None = None, *, state: Iterable[str] = ()) -> Tool:

@@ -142,7 +142,8 @@ class App:
         if self._owner is None:
             raise UseError("the App is not open: write `async with app:`")
         async with self.session(name) as session:
-            return await session.run(input, **options)
+            answer: Answer[Any] = await session.run(input, **options)
+            return answer
 
 
 class _AppRuntime:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from .loop import turn_core
 from .messages import (
@@ -50,4 +50,4 @@ def hooks_of(entries: Sequence[Entry], hook: str) -> list[tuple[str, Any]]:
 
 def tool_entries(tool: Tool) -> list[Entry]:
     """The middleware around one tool, checked when the tool was registered."""
-    return cast(list[Entry], [each for each in tool.use if isinstance(each, Entry)])
+    return [each for each in tool.use if isinstance(each, Entry)]

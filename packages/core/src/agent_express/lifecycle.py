@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from .stream import settle
 
@@ -138,18 +138,13 @@ class Owner:
         errors: list[Exception] = []
         while self._opened:
             step = self._opened.pop()
-            assert step.close is not None  # noqa: S101 - only such steps are kept
+            clock = asyncio.timeout(CLOSE_SECONDS)
             try:
-                async with asyncio.timeout(CLOSE_SECONDS) as clock:
-                    await step.close()
-            except TimeoutError as error:
-                late = clock.expired()
-                errors.append(
-                    TimeoutError(f"dispose of {step.name} took longer than {CLOSE_SECONDS:g} seconds")
-                    if late
-                    else error
-                )
+                async with clock:
+                    await cast(Any, step.close)()
             except Exception as error:
-                error.add_note(f"in dispose of {step.name}")
-                errors.append(error)
+                late = TimeoutError(f"it took longer than {CLOSE_SECONDS:g} seconds")
+                failure = late if clock.expired() else error
+                failure.add_note(f"in dispose of {step.name}")
+                errors.append(failure)
         return errors

@@ -129,7 +129,7 @@ async def _settle(turn: TurnRecord, out: Channel | None) -> None:
 
 
 def _refuse_all(turn: TurnRecord) -> None:
-    answer_open_calls(turn, turn.steps - 1, f"at its limit of {turn.limits.max_steps} steps")
+    answer_open_calls(turn, turn.steps - 1, f"the turn is at its limit of {turn.limits.max_steps} steps")
 
 
 async def _continue(turn: TurnRecord, ctx: TurnContext) -> bool:

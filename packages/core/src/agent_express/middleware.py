@@ -209,7 +209,7 @@ def read(
 def _flatten(things: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     for thing in things:
         if isinstance(thing, Named):
-            marked = cast(Named[Any], thing)
+            marked: Named[Any] = thing
             if isinstance(marked.thing, list | tuple):
                 raise UseError(f"named({marked.name!r}, ...) takes one middleware, not a list: name its members")
             yield from _flatten([marked.thing], marked.name)
@@ -247,8 +247,8 @@ def _read_function(given: str, fn: Any, where: str) -> Entry:
 
 
 def _read_object(given: str, thing: Any, where: str) -> Entry:
-    kind = type(thing)
-    name = given or getattr(thing, "name", "") or _kebab(kind.__name__)
+    kind: Any = type(thing)
+    name: Any = given or getattr(thing, "name", "") or _kebab(kind.__name__)
     if not isinstance(name, str):
         raise UseError(f"{where}: the name of a {kind.__name__} is {name!r}, expected a string")
     found = _hooks_of(kind)
@@ -293,9 +293,9 @@ def _check_methods(name: str, kind: type, where: str) -> None:
     for attribute in dir(kind):
         if attribute.startswith("_"):
             continue
-        value = inspect.getattr_static(kind, attribute)
+        value: Any = inspect.getattr_static(kind, attribute)
         if isinstance(value, staticmethod | classmethod):
-            value = value.__func__
+            value = cast(Any, value).__func__
         if attribute in HOOKS:
             if value is not getattr(Middleware, attribute):
                 _check_hook(name, attribute, value, where)
@@ -360,13 +360,15 @@ def _tools_of(name: str, thing: Any, where: str) -> tuple[Tool, ...]:
     given = getattr(thing, "tools", ())
     if isinstance(given, Tool) or not isinstance(given, Iterable):
         raise UseError(f"{where}: {name}: tools must be a tuple of tools, got {given!r}")
-    tools = list(cast(Iterable[Any], given))
+    items: Iterable[Any] = given
+    tools = list(items)
     for each in tools:
         if not isinstance(each, Tool):
             raise UseError(f"{where}: {name}: {each!r} in tools is not a tool; decorate the function with @tool")
     held = {each.name for each in tools}
-    for attribute in dir(type(thing)):
-        value = inspect.getattr_static(type(thing), attribute)
+    kind: Any = type(thing)
+    for attribute in dir(kind):
+        value = inspect.getattr_static(kind, attribute)
         if isinstance(value, Tool) and value.name not in held:
             tools.append(getattr(thing, attribute))
     return tuple(each if each.owner is not None or not _unbound(each, thing) else each.__get__(thing) for each in tools)
@@ -374,14 +376,15 @@ def _tools_of(name: str, thing: Any, where: str) -> tuple[Tool, ...]:
 
 def _unbound(each: Tool, thing: Any) -> bool:
     """Whether a tool in a class's own `tools = (...)` is one of its methods, which nobody has bound yet."""
-    return any(value is each for value in vars(type(thing)).values())
+    return any(value is each for value in vars(cast(Any, type(thing))).values())
 
 
 def _events_of(name: str, thing: Any, where: str) -> tuple[type[Event], ...]:
     given: Any = getattr(thing, "events", ())
     if isinstance(given, type) or not isinstance(given, Iterable):
         raise UseError(f"{where}: {name}: events must be a tuple of event classes, got {given!r}")
-    kinds = tuple(cast(Iterable[Any], given))
+    items: Iterable[Any] = given
+    kinds = tuple(items)
     for kind in kinds:
         if not (isinstance(kind, type) and issubclass(kind, Event)):
             raise UseError(f"{where}: {name}: {kind!r} in events is not an Event class")

@@ -72,9 +72,10 @@ async def _stream(ctx: ModelContext, request: ModelRequest, out: Channel | None)
     try:
         async for event in events:
             if type(event) is End:
-                if not isinstance(event.result, ModelResponse):
-                    raise WrongResultError(f"{model.name}: End holds {event.result!r}, expected a ModelResponse")
-                return event.result
+                end: End[Any] = event
+                if not isinstance(end.result, ModelResponse):
+                    raise WrongResultError(f"{model.name}: End holds {end.result!r}, expected a ModelResponse")
+                return end.result
             if turn.signal is not None:
                 raise turn.signal
             if partial is not None and type(event) is TextDelta:

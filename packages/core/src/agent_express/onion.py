@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from .contexts import HINT, layer_frames
 from .errors import (
@@ -77,7 +77,8 @@ class Layer:
     __slots__ = ("inner", "kind", "level", "name", "returns", "run")
 
     def __init__(self, level: Level, name: str, run: Hook, inner: Layer | None, returns: type | None) -> None:
-        self.level, self.name, self.run, self.inner, self.returns = level, name, run, inner, returns
+        self.level: Level = level
+        self.name, self.run, self.inner, self.returns = name, run, inner, returns
         self.kind = returns or type(None)
 
     def __call__(self, ctx: Any) -> Coroutine[Any, Any, Any]:
@@ -113,8 +114,8 @@ def compose(
 
 def streams(chain: Layer) -> bool:
     """Whether one of the hooks of *chain* is a streaming hook."""
-    layer: Layer | None = chain
-    while layer is not None and layer.inner is not None:
+    layer = chain
+    while layer.inner is not None:
         if getattr(layer.run, "is_streaming", False):
             return True
         layer = layer.inner
@@ -242,7 +243,7 @@ def _where_to(level: Level) -> str:
 
 def _leaving(layer: Layer, error: BaseException) -> BaseException:
     """What leaves a layer for *error*: out of its group, signed, with notes that say where it came from."""
-    found = leaf(error) if isinstance(error, BaseExceptionGroup) else error
+    found = leaf(error)
     if layer.inner is None:
         return found
     if isinstance(found, Signal):
@@ -267,9 +268,9 @@ def _note(error: BaseException, text: str) -> None:
 def leaf(error: BaseException) -> BaseException:
     """The failure inside an exception group: control flow first, then the first one raised."""
     while isinstance(error, BaseExceptionGroup):
-        signals, others = error.split(Signal)
-        chosen = signals if signals is not None else others
-        error = cast(BaseExceptionGroup[BaseException], chosen).exceptions[0]
+        group: BaseExceptionGroup[BaseException] = error
+        signals = group.subgroup(Signal)
+        error = (group if signals is None else signals).exceptions[0]
     return error
 
 
@@ -280,7 +281,8 @@ def _streaming(level: Level, name: str, hook: Hook, *, is_rim: bool) -> Hook:
     """Make a streaming hook run like one that returns: its events go to the sink, its `End` is the result."""
 
     async def drive(ctx: Any, next: LayerNext) -> Any:
-        out, end = sink.get(), None
+        out = sink.get()
+        end: End[Any] | None = None
         inner = _StreamNext(next)
         events = hook(ctx, inner)
         try:

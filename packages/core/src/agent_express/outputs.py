@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, make_dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema
@@ -77,11 +77,12 @@ def _compiled(kind: Any) -> Output:
 
 def _compile(kind: Any) -> Output:
     try:
-        adapter: TypeAdapter[Any] = cast(Any, kind) if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
+        adapter: TypeAdapter[Any] = kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
         schema = adapter.json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError) as error:
         raise UseError(f"output={kind!r} has no JSON schema: {str(error).splitlines()[0]}") from None
-    name = re.sub(r"\W+", "_", schema.get("title") or getattr(kind, "__name__", "") or "answer").strip("_") or "answer"
+    given: Any = kind
+    name = re.sub(r"\W+", "_", schema.get("title") or getattr(given, "__name__", "") or "answer").strip("_") or "answer"
     if schema.get("type") == "object" or "$ref" in schema:
         return Output(adapter, OutputSchema(name, schema), wrapped=False)
     return _wrapped(adapter, name)

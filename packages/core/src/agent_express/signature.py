@@ -116,10 +116,15 @@ def _is_plain(hint: Any) -> bool:
 def _tidy(schema: Any) -> Any:
     """Drop the titles that are only field names again: tokens that tell a model nothing."""
     if isinstance(schema, dict):
-        items = cast(dict[str, Any], schema).items()
-        return {k: _tidy_map(v) if k in ("properties", "$defs") else _tidy(v) for k, v in items if k != "title"}
+        named: dict[str, Any] = schema
+        return {
+            key: _tidy_map(value) if key in ("properties", "$defs") else _tidy(value)
+            for key, value in named.items()
+            if key != "title"
+        }
     if isinstance(schema, list):
-        return [_tidy(each) for each in cast(list[Any], schema)]
+        items: list[Any] = schema
+        return [_tidy(each) for each in items]
     return schema
 
 

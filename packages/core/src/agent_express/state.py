@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, Literal, Protocol, TypeVar, cast, overload
+from typing import Any, Literal, Protocol, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -65,7 +65,9 @@ class Slice:
         self.model = model
         # A subclass, so that a plain BaseModel of the author's validates on assignment and refuses unknown fields.
         config = ConfigDict(validate_assignment=True, extra="forbid")
-        self.kind = type(model.__name__, (model,), {"__module__": model.__module__, "model_config": config})
+        self.kind: type[BaseModel] = type(
+            model.__name__, (model,), {"__module__": model.__module__, "model_config": config}
+        )
         self.fields = frozenset(model.model_fields)
         self.reducers: dict[str, Callable[[Any, Any], Any]] = {}
         self.private: set[str] = set()
@@ -97,7 +99,8 @@ def compile_slice(model: type[BaseModel]) -> Slice:
     Raises:
         UseError: A field without a default, or one that JSON cannot hold.
     """
-    if not issubclass(cast(Any, model) if isinstance(model, type) else object, BaseModel):
+    given: Any = model
+    if not (isinstance(given, type) and issubclass(given, BaseModel)):
         raise UseError(f"state must be a pydantic model class, got {model!r}")
     return Slice(model)
 
@@ -169,10 +172,11 @@ class State:
         if isinstance(key, str) and key in layout.by_name:
             return key
         have = ", ".join(sorted(layout.by_name)) or "none"
+        name: Any = getattr(key, "__name__", type(key).__name__)
         if id(key) in layout.by_identity:
             owners = ", ".join(repr(name) for name, _, model in layout.owners if model is key)
-            raise StateError(f"{key.__name__} is the state of {owners}: write ctx.state[self] or ctx.state[name]")
-        what = repr(key) if isinstance(key, str) else getattr(key, "__name__", None) or type(key).__name__
+            raise StateError(f"{name} is the state of {owners}: write ctx.state[self] or ctx.state[name]")
+        what = repr(key) if isinstance(key, str) else name
         raise StateError(f"no state of {what}; middleware with state: {have}; declare it as `state = SomeModel`")
 
     def _slice(self, owner: str) -> BaseModel:
@@ -180,7 +184,7 @@ class State:
         found = self._slices.get(owner)
         if found is None:
             found = self._slices[owner] = self._layout.by_name[owner].kind()
-        return cast(BaseModel, found)
+        return found
 
     def _owner_of(self, field: str) -> str:
         owners = self._layout.field_owners.get(field)
@@ -315,7 +319,7 @@ class State:
         """All slices in use as JSON values; private fields only on request."""
         shown: dict[str, dict[str, Any]] = {}
         for owner, held in self._slices.items():
-            hidden = set() if private else self._layout.by_name[owner].private
+            hidden: set[str] = set() if private else self._layout.by_name[owner].private
             shown[owner] = {name: value for name, value in held.model_dump(mode="json").items() if name not in hidden}
         return shown
 
@@ -358,9 +362,9 @@ class State:
                     _assign(owner, self._slice(owner), field, value)
 
     def _claim(self, owner: str, field: str, path: str) -> None:
-        if self._writers is None:
-            object.__setattr__(self, "_writers", {})
-        writer = self._writers.setdefault((owner, field), path)
+        writers: dict[tuple[str, str], str] = self._writers or {}
+        object.__setattr__(self, "_writers", writers)
+        writer = writers.setdefault((owner, field), path)
         if writer != path:
             raise StateError(
                 f"state field {owner}.{field} was written by {writer!r} and by {path!r} and has no reducer: "
@@ -377,7 +381,8 @@ def _assign(owner: str, target: BaseModel, field: str, value: Any) -> None:
 
 def _change(old: Any, new: Any) -> dict[str, Any]:
     if isinstance(old, list) and isinstance(new, list):
-        before, after = cast(list[Any], old), cast(list[Any], new)
+        before: list[Any] = old
+        after: list[Any] = new
         if before and after[: len(before)] == before:
             return {"append": after[len(before) :]}
     return {"set": new}

@@ -184,31 +184,31 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
 async def _run_body(ctx: ToolContext, tool: Tool, text: str) -> ToolResult:
     turn = ctx._turn
     turn.usage.count("tool_calls")
-    failure: ToolError | None = None
     try:
-        result = await tool.run(ctx, text, _progress(ctx))
+        outcome: ToolResult | ToolError = await tool.run(ctx, text, _progress(ctx))
     except asyncio.CancelledError as error:
         if still_cancelled(ctx):
             if tool.kind == "sync":
                 ctx._session.log.append(Failed(f"tool {tool.name}", "cancelled; its thread may still be running"))
             raise
-        failure = ToolError(tool.name, error)
-        failure.__cause__ = error
+        outcome = _failed(tool, error)
     except (Exception, SystemExit) as error:
-        failure = ToolError(tool.name, error)
-        failure.__cause__ = error
+        outcome = _failed(tool, error)
     ctx._ran = True
-    if failure is not None:
+    turn.outcomes[ctx._key] = outcome
+    if isinstance(outcome, ToolError):
         turn.usage.count("failures")
         ctx._outcome_failed = True
-        result = ToolResult(str(failure), is_error=True)
-    else:
-        result = cast(ToolResult, result)  # pyright: ignore[reportPossiblyUnboundVariable]
-    ctx._session.log.append(ToolRan(ctx._key, ctx.call.id, result))
-    turn.outcomes[ctx._key] = failure or result
-    if failure is not None:
-        raise failure
-    return result
+        ctx._session.log.append(ToolRan(ctx._key, ctx.call.id, ToolResult(str(outcome), is_error=True)))
+        raise outcome
+    ctx._session.log.append(ToolRan(ctx._key, ctx.call.id, outcome))
+    return outcome
+
+
+def _failed(tool: Tool, error: BaseException) -> ToolError:
+    failure = ToolError(tool.name, error)
+    failure.__cause__ = error
+    return failure
 
 
 def _again(ctx: ToolContext, recorded: ToolResult | ToolError) -> ToolResult:
@@ -248,7 +248,7 @@ def _progress(ctx: ToolContext) -> Any:
     return tell
 
 
-def answer_open_calls(turn: TurnRecord, step: int, status: str) -> None:
+def answer_open_calls(turn: TurnRecord, step: int, why: str) -> None:
     """Give each open call a result, so that the history stays valid; awaits nothing."""
     log = turn.session.log
     waiting = {call.id for call in log.open_calls}
@@ -256,18 +256,18 @@ def answer_open_calls(turn: TurnRecord, step: int, status: str) -> None:
         if call.id not in waiting:
             continue
         key = f"{turn.index}.{step}.{index}"
-        how, text = _fate(turn.outcomes, key, status)
+        how, text = _fate(turn.outcomes, key, why)
         log.append(
             ToolReturned(key, call.id, call.name, ToolResult(text, is_error=True, call_id=call.id, name=call.name), how)
         )
 
 
-def _fate(outcomes: dict[str, Any], key: str, status: str) -> tuple[How, str]:
+def _fate(outcomes: dict[str, Any], key: str, why: str) -> tuple[How, str]:
     if key not in outcomes:
-        return "not_run", f"not run: the turn was {status}"
+        return "not_run", f"not run: {why}"
     if outcomes[key] is None:
-        return "unknown", f"it had started when the turn was {status}: whether it took effect is unknown"
-    return "withheld", f"it ran; its result was withheld because the turn was {status}"
+        return "unknown", f"it had started, then {why}: whether it took effect is unknown"
+    return "withheld", f"it ran; its result was withheld: {why}"
 
 
 def normalised(response: ModelResponse) -> ModelResponse:

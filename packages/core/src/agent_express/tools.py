@@ -141,8 +141,9 @@ class Tool:
         limit = self.flags.timeout
         if limit is None:
             return to_result(self.name, await self._body(values, progress))
+        clock = asyncio.timeout(limit)
         try:
-            async with asyncio.timeout(limit) as clock:
+            async with clock:
                 return to_result(self.name, await self._body(values, progress))
         except TimeoutError:
             if clock.expired():
@@ -159,18 +160,15 @@ class Tool:
 
 
 async def _last(name: str, items: AsyncIterator[Any], progress: Callable[[Any], Any]) -> Any:
-    end: Any = None
     try:
         async for item in items:
             if type(item) is End:
-                end = item
-                break
+                end: End[Any] = item
+                return end.result
             await progress(item)
     finally:
         await cast(Any, items).aclose()
-    if end is None:
-        raise TypeError(f"{name} yields progress but no End: finish it with `yield End(result)`")
-    return end.result
+    raise TypeError(f"{name} yields progress but no End: finish it with `yield End(result)`")
 
 
 @overload
@@ -231,7 +229,7 @@ def tool(
     """
 
     def make(fn: Callable[..., Any]) -> Tool:
-        given = name or getattr(fn, "__name__", type(fn).__name__)
+        given = name if name is not None else str(getattr(fn, "__name__", type(fn).__name__))
         if timeout is not None and not timeout > 0:
             raise UseError(f"tool {given!r}: timeout must be more than 0 seconds, got {timeout}")
         text, described = parse(inspect.getdoc(fn) or "")

@@ -138,6 +138,14 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
 _TEXT: Any = object()
 
 
+_ENDINGS = {
+    "aborted": "the turn was aborted",
+    "cancelled": "the turn was cancelled",
+    "failed": "the turn failed",
+    "timeout": "the turn ran out of time",
+}
+
+
 def _begin(session: SessionRecord, options: TurnOptions, chains: Chains) -> TurnRecord:
     runtime = session.runtime
     info = cast(Any, runtime.info)
@@ -171,8 +179,9 @@ async def _within_time(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> No
     if limit is None:
         await chains.turn(ctx)
         return
+    clock = asyncio.timeout(limit)
     try:
-        async with asyncio.timeout(limit) as clock:
+        async with clock:
             await chains.turn(ctx)
     except TimeoutError as error:
         if clock.expired():
@@ -207,7 +216,7 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
     session = turn.session
     log = session.log
     completed = status in ("completed", "limit")
-    answer_open_calls(turn, turn.steps - 1, status)
+    answer_open_calls(turn, turn.steps - 1, _ENDINGS.get(status, "the turn ended"))
     if completed and not turn.said:
         turn.said = True
         log.append(UserSaid(turn.input))

@@ -44,8 +44,15 @@ class AgentInfo:
 class Runtime(Protocol):
     """What the agent does on behalf of its contexts."""
 
-    info: AgentInfo | None
-    identities: Mapping[int, str]
+    @property
+    def info(self) -> AgentInfo | None:
+        """The agent; None in an App's own middleware."""
+        ...
+
+    @property
+    def identities(self) -> Mapping[int, str]:
+        """Names of the middleware in use, by the identity of the object."""
+        ...
 
     def find_model(self, model: Named | str) -> Named:
         """The model of that name."""
