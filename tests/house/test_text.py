@@ -85,8 +85,8 @@ def opens_text_blindly(function: str, call: ast.Call) -> bool:
             return len(call.args) < 2
         case "open" if isinstance(call.func, ast.Name):
             return "b" not in mode(call.args[1:], given)
-        case "open" if isinstance(call.func, ast.Attribute):
-            return not is_module(call.func.value) and "b" not in mode(call.args, given)
+        case "open" if isinstance(call.func, ast.Attribute) and opens_a_path(call.func.value, call, given):
+            return "b" not in mode(call.args, given)
         case "fdopen" | "NamedTemporaryFile" | "TemporaryFile":
             default = "r" if function == "fdopen" else "w+b"
             return "b" not in mode(call.args[function == "fdopen" :], given, default)
@@ -94,9 +94,11 @@ def opens_text_blindly(function: str, call: ast.Call) -> bool:
             return False
 
 
-def is_module(value: ast.expr) -> bool:
-    """Whether `value.open` is no file of text: os.open, tarfile.open, webbrowser.open and their like."""
-    return isinstance(value, ast.Name) and value.id in {"os", "tarfile", "zipfile", "gzip", "webbrowser", "Image"}
+def opens_a_path(value: ast.expr, call: ast.Call, given: dict[str | None, ast.expr]) -> bool:
+    """Whether `value.open(...)` looks like the one of a path: by its mode, or by the name in front of it."""
+    if re.fullmatch(r"[rwxa][bt+]*", mode(call.args, given, default="")):
+        return not (isinstance(value, ast.Name) and value.id in {"tarfile", "zipfile", "gzip"})
+    return not call.args and bool(re.search(r"(?i)path|file", ast.unparse(value)))
 
 
 def mode(args: list[ast.expr], given: dict[str | None, ast.expr], default: str = "r") -> str:
