@@ -13,7 +13,6 @@ from agent_express.contexts import TurnUsage
 from agent_express.events import (
     End,
     Event,
-    Ids,
     ModelCalled,
     TextDelta,
     ToolCalled,
@@ -34,8 +33,6 @@ from agent_express.messages import (
 )
 from agent_express.testing import ScriptedModel, assert_snapshot, snapshot
 
-IDS = Ids()
-
 
 class Charged(Event, type="snapshot-test:charged"):
     order: str
@@ -46,7 +43,7 @@ class Charged(Event, type="snapshot-test:charged"):
 
 
 def logged(event: Event, position: int, at: float) -> Event:
-    event.id, event.position, event.at = IDS.next(at), position, at
+    event.id, event.position, event.at = int(at * 1000) << 80 | position, position, at
     return event
 
 

@@ -21,18 +21,18 @@ from typing import Any, Generic, Self, TypeVar, cast, overload
 from pydantic import BaseModel
 
 from ..agent import Agent
-from ..contexts import ModelContext
+from ..answer import Answer
+from ..contexts import ModelContext, SessionRecord
 from ..errors import UseError
 from ..events import End, Event, ToolReturned
+from ..inputs import Input
 from ..log import Log
 from ..messages import Limits, Message, ModelRequest, ModelResponse, ToolCall, ToolResult
 from ..middleware import Named, Usable
 from ..onion import Next
-from ..contexts import SessionRecord
-from ..session import Input, Session
+from ..session import Session
 from ..state import HasState
 from ..tools import Tool, tool
-from ..turn import Answer
 from .errors import ScriptError
 from .history import check_history
 from .scripted import FunctionModel, ScriptItem, shape

@@ -18,9 +18,9 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from ..contexts import TurnUsage
 from ..events import End, Event
 from ..messages import ModelRequest, ModelResponse, ToolCall
-from ..contexts import TurnUsage
 from .plain import JSON, is_list, is_object, told
 
 MODE_VARIABLE = "AGENT_EXPRESS_SNAPSHOTS"
