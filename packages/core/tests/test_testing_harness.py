@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated, Any, assert_type
 
 import pytest
 from pydantic import BaseModel
@@ -105,7 +105,7 @@ async def test_a_turn_answers_as_the_model_was_told_and_leaves_typed_state() -> 
     async with Harness(budget) as harness:
         answer = await harness.turn("hi", answer=Say("hello", usage=Usage(9, 4)))
         assert answer.text == "hello"
-        assert harness.state.tokens == 13
+        assert assert_type(harness.state, Used).tokens == 13
         assert harness.state.this_turn == 0
         with pytest.raises(TurnAbortedError, match="13 of 10 tokens used"):
             await harness.turn("again")

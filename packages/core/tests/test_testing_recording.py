@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_express import Agent, Answer, tool
 from agent_express.errors import ModelError, ProviderUnavailableError, RateLimitError
 from agent_express.events import End, Event, TextDelta
 from agent_express.messages import (
@@ -45,6 +46,7 @@ from agent_express.testing import (
     Scrubber,
     call,
     cassette,
+    snapshot,
 )
 from agent_express.testing.recording import seal
 
@@ -307,6 +309,25 @@ async def test_events_of_other_classes_are_replayed_while_their_module_is_import
     unknown = Replayer(path)
     with pytest.raises(CassetteError, match="no event class of type 'nobody:knows' is imported"):
         await complete(unknown, asking(unknown))
+
+
+async def test_a_whole_turn_with_tools_is_replayed_through_an_agent(tmp_path: Path) -> None:
+    path = tmp_path / "traffic.jsonl"
+
+    @tool
+    async def weather(city: str) -> str:
+        """Tell the weather."""
+        return f"12 °C in {city}"
+
+    async def turn(model: Recorder | Replayer) -> list[Event | End[Answer[str]]]:
+        agent = Agent(model, instructions="be brief", tools=[weather])
+        async with agent, agent.session("s") as session, session.stream("Oslo?") as events:
+            return [event async for event in events]
+
+    live = await turn(Recorder(ScriptedModel([call("weather", city="Oslo")], "It is 12 °C."), path))
+    replayer = Replayer(path)
+    assert snapshot(await turn(replayer)) == snapshot(live)
+    assert replayer.unused == ()
 
 
 # --- the file as found --------------------------------------------------------------------------
