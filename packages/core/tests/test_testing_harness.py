@@ -39,7 +39,18 @@ from agent_express import (
 from agent_express.errors import RateLimitError, StateError, UseError
 from agent_express.events import Recovered, Restarted, ToolCalled
 from agent_express.messages import Section, ToolDef
-from agent_express.testing import Harness, Say, ScriptedModel, ScriptError, assert_events, call, like, names, text_of
+from agent_express.testing import (
+    Harness,
+    Say,
+    ScriptedModel,
+    ScriptError,
+    assert_events,
+    call,
+    like,
+    names,
+    no_leaks,
+    text_of,
+)
 
 
 class Used(BaseModel):
@@ -348,6 +359,17 @@ async def test_an_agent_that_cannot_be_opened_leaves_nothing_open() -> None:
             raise AssertionError("not reached")
     with pytest.raises(UseError):
         harness.agent._open_runtime()
+
+
+async def test_a_closed_harness_leaves_nothing_behind() -> None:
+    async with no_leaks():
+        async with Harness(Shout()) as harness:
+            await harness.turn("hi", answers=[[call("look")], "done"])
+            await harness.model("hi")
+            await harness.tool("look")
+            with pytest.raises(RateLimitError):
+                await harness.turn("hi", answer=Say("half an", error=RateLimitError("gone"), fail_after=1))
+    assert harness.llm.open_streams == 0
 
 
 async def test_a_middleware_without_state_has_none_to_show() -> None:

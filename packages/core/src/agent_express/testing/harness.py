@@ -9,11 +9,9 @@ async with Harness(TokenBudget(limit=10)) as harness:
 
 from __future__ import annotations
 
-import copy
-import inspect
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast, overload
@@ -32,7 +30,8 @@ from ..middleware import Named, Usable
 from ..onion import Next
 from ..session import Session
 from ..state import HasState
-from ..tools import Tool, tool
+from ..tools import Tool
+from .bodies import made_up_tool, with_body
 from .errors import ScriptError
 from .history import check_history
 from .scripted import FunctionModel, ScriptItem, shape
@@ -310,32 +309,3 @@ class _Rim:
 def _without_calls(response: ModelResponse) -> ModelResponse:
     parts = [part for part in response.message.parts if not isinstance(part, ToolCall)]
     return response.replace(message=response.message.replace(parts=tuple(parts)))
-
-
-# --- tools for one call ---------------------------------------------------------------------------
-
-
-def made_up_tool(name: str, args: Mapping[str, Any], returns: object) -> Tool:
-    """A tool that takes the arguments in *args*, of any type, and gives what *returns* says."""
-    body: Any = _body(returns)
-    kinds = [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, annotation=Any) for each in args]
-    body.__signature__ = inspect.Signature(kinds)
-    body.__annotations__ = dict.fromkeys(args, Any)
-    return tool(name=name, description="Made up for a test.")(body)
-
-
-def with_body(original: Tool, returns: object) -> Tool:
-    """*original* with its schema, its flags and its own middleware, and another body."""
-    signature = copy.copy(original._signature)
-    signature.kind = "async"
-    return Tool(_body(returns), signature, original.definition, original.flags, original.use)
-
-
-def _body(returns: object) -> Callable[..., Any]:
-    async def body(**values: Any) -> Any:
-        if isinstance(returns, BaseException):
-            raise returns
-        result = returns(**values) if callable(returns) else returns
-        return await result if inspect.isawaitable(result) else result
-
-    return body

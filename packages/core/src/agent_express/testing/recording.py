@@ -20,8 +20,9 @@ from ..messages import ModelRequest, ModelResponse
 from ..models import Model, resolve_model
 from . import cassettes
 from .cassettes import Cassette, Exchange
+from .differences import differences
 from .errors import CassetteError, MismatchError
-from .plain import JSON, canonical, differences, plain
+from .plain import JSON, canonical, plain
 from .scripted import ScriptedBase, ScriptItem, shape
 from .scrubbing import Scrubber, Secret
 
