@@ -362,13 +362,12 @@ async def test_an_agent_that_cannot_be_opened_leaves_nothing_open() -> None:
 
 
 async def test_a_closed_harness_leaves_nothing_behind() -> None:
-    async with no_leaks():
-        async with Harness(Shout()) as harness:
-            await harness.turn("hi", answers=[[call("look")], "done"])
-            await harness.model("hi")
-            await harness.tool("look")
-            with pytest.raises(RateLimitError):
-                await harness.turn("hi", answer=Say("half an", error=RateLimitError("gone"), fail_after=1))
+    async with no_leaks(), Harness(Shout()) as harness:
+        await harness.turn("hi", answers=[[call("look")], "done"])
+        await harness.model("hi")
+        await harness.tool("look")
+        with pytest.raises(RateLimitError):
+            await harness.turn("hi", answer=Say("half an", error=RateLimitError("gone"), fail_after=1))
     assert harness.llm.open_streams == 0
 
 
