@@ -11,19 +11,22 @@ from typing import Any, Self, TypeVar, Unpack, cast, overload
 from pydantic import TypeAdapter
 
 from .answer import Answer
-from .contexts import AgentContext, AgentInfo, ToolContext, TurnRecord
+from .checks import read
+from .contexts import AgentInfo, ToolContext, TurnRecord
 from .errors import UseError
+from .events import ModelResponded
 from .explain import explain
 from .inputs import Input
-from .lifecycle import Owner, Step
+from .lifecycle import Owner, finish, raise_all
 from .live import SessionOptions
 from .messages import Limits, Named
-from .middleware import Entry, Usable, read
+from .middleware import Entry, Usable
 from .models import resolve_model
 from .onion import Observer
 from .order import check_order
-from .runtime import OpenAgent, model_step
+from .runtime import OpenAgent, entry_step, model_step
 from .session import RunOptions, Session
+from .sync import SyncAgent
 from .tools import Tool, tool
 
 T = TypeVar("T")
@@ -67,6 +70,7 @@ class Agent:
         self._runtime: OpenAgent | None = None
         self._owner: Owner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._users = 0
         self.use(list(tools), list(use))
 
@@ -102,6 +106,8 @@ class Agent:
             raise UseError(
                 f"agent {self.name!r} is open in another event loop: use it there, or through `with agent.sync()`"
             )
+        while self._closing is not None and not self._closing.done():
+            await asyncio.wait([self._closing])  # what is being disposed of must not be opened again meanwhile
         self._users += 1
         owner = self._owner
         try:
@@ -125,8 +131,7 @@ class Agent:
         check_order(entries, opening=True)
         info = AgentInfo(self.name, self.model, self.instructions, self.limits)
         runtime = OpenAgent(info, entries, (), self._observer)
-        ctx = AgentContext(runtime)
-        steps = [_step(entry, ctx) for entry in (*self._entries, *runtime.tool_entries)]
+        steps = [entry_step(entry, runtime) for entry in (*self._entries, *runtime.tool_entries)]
         model = model_step(self.model)
         runtime.ready_models.add(id(self.model))
         self._runtime = runtime
@@ -137,21 +142,26 @@ class Agent:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._users -= 1
-        if self._users:
-            return
-        runtime, owner = self._runtime, self._owner
-        self._forget()
-        if runtime is None or owner is None:
-            return
-        try:
-            for live in list(runtime.sessions.values()):
-                runtime.sessions.pop(live.record.id, None)
+        if self._users == 0:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+            await finish(self._closing)
+
+    async def _close(self) -> None:
+        """Close the open sessions, then everything else in reverse; all of it, even if one fails."""
+        runtime, owner = self._open_runtime(), cast(Owner, self._owner)
+        errors: list[Exception] = []
+        for live in list(runtime.sessions.values()):
+            runtime.sessions.pop(live.record.id, None)
+            try:
                 await live.close()
-        finally:
-            await owner.close()
+            except Exception as error:
+                errors.append(error)
+        errors += await owner.close()
+        self._forget()
+        raise_all(errors, f"closing agent {self.name!r} failed")
 
     def _forget(self) -> None:
-        self._runtime = self._owner = self._loop = None
+        self._runtime = self._owner = self._loop = self._closing = None
 
     def _open_runtime(self) -> OpenAgent:
         if self._runtime is None:
@@ -222,37 +232,26 @@ class Agent:
 
     # --- the synchronous face -------------------------------------------------------------------
 
-    def sync(self) -> Any:
+    def sync(self) -> SyncAgent:
         """This agent for code without a loop: `with agent.sync() as a: a.run("hello")`."""
-        from .sync import SyncAgent
-
-        return SyncAgent(self)
+        return SyncAgent(cast(Any, self))
 
     def run_sync(self, input: Input, **options: Any) -> Answer[Any]:
         """`run` for code without a loop, also under a running one (notebooks)."""
         with self.sync() as agent:
-            return cast(Answer[Any], agent.run(input, **options))
+            return agent.run(input, **options)
 
 
 def last_words(answer: Answer[Any]) -> str:
     """The text of an answer; where it is empty, the last text its agent said in this turn."""
     if answer.text:
         return answer.text
-    from .events import ModelResponded
-
     said = [
         event.response.message.text
         for event in answer.events
         if isinstance(event, ModelResponded) and not event.purpose
     ]
     return next((text for text in reversed(said) if text), "")
-
-
-def _step(entry: Entry, ctx: AgentContext) -> Step | None:
-    init, dispose = entry.hooks.get("init"), entry.hooks.get("dispose")
-    if init is None and dispose is None:
-        return None
-    return Step(repr(entry.name), (lambda: init(ctx)) if init is not None else None, dispose)
 
 
 def _checked_model(model: Any) -> Named:

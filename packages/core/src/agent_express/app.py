@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
-from .agent import Agent, _step
+from .agent import Agent
 from .answer import Answer
-from .contexts import AgentContext, AgentInfo, AnyTool
+from .checks import read
+from .contexts import AgentInfo, AnyTool
 from .errors import UseError
 from .explain import explain
 from .inputs import Input
-from .lifecycle import Owner
-from .middleware import Entry, Usable, read
+from .lifecycle import Owner, raise_all
+from .middleware import Entry, Usable
 from .order import check_order
+from .runtime import entry_step
 from .session import Session
 from .tools import Tool
 
@@ -76,8 +78,8 @@ class App:
     async def __aenter__(self) -> Self:
         if self._owner is not None:
             raise UseError("the App is open already")
-        ctx = AgentContext(cast(Any, _AppRuntime(self)))
-        owner = Owner([step for entry in self._entries if (step := _step(entry, ctx)) is not None])
+        runtime = _AppRuntime(self)
+        owner = Owner([step for entry in self._entries if (step := entry_step(entry, runtime)) is not None])
         self._owner = owner
         self.is_opening = True
         try:
@@ -86,8 +88,10 @@ class App:
                 await agent.__aenter__()
                 self._opened.append(agent)
                 for extra in self._tools:
-                    agent._open_runtime()._take(agent._open_runtime().tools, extra, "App")
+                    agent._open_runtime().take_tool(agent._open_runtime().tools, extra, "App")
         except BaseException:
+            if not owner.is_open:
+                await owner.abandon()
             await self._close()
             raise
         finally:
@@ -109,12 +113,8 @@ class App:
                 errors.append(error)
         self._tools.clear()
         if owner is not None and not owner.has_failed:
-            try:
-                await owner.close()
-            except Exception as error:
-                errors.append(error)
-        if errors:
-            raise errors[0] if len(errors) == 1 else ExceptionGroup("closing the App failed", errors)
+            errors += await owner.close()
+        raise_all(errors, "closing the App failed")
 
     def _agent(self, name: str) -> Agent:
         agent = self.agents.get(name)

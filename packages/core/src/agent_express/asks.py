@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from .chains import Chains, hooks_of
-from .contexts import AskOptions, ModelContext, TurnContext, from_middleware
+from .contexts import AskOptions, ModelContext, TurnContext, TurnRecord, from_middleware, still_counting
 from .errors import HookError, OutputError
 from .events import ModelResponded
 from .messages import Message, ModelRequest, ModelResponse, Settings
@@ -23,8 +23,8 @@ DEPTH = 8
 
 async def ask(ctx: TurnContext, by: str, messages: Sequence[Message], options: AskOptions) -> Any:
     """Make the call; see `TurnContext.ask`."""
-    turn = ctx._turn
-    if turn.signal is not None and turn.status == "running":
+    turn = still_counting(ctx._turn)
+    if turn.signal is not None:
         raise turn.signal
     callers = (*_asking.get(), by)
     if len(callers) > DEPTH:
@@ -35,21 +35,21 @@ async def ask(ctx: TurnContext, by: str, messages: Sequence[Message], options: A
     request = ModelRequest(model, tuple(messages), settings=settings, output=output.schema if output else None)
     asked, silenced = _asking.set(callers), sink.set(None)
     try:
-        return await _ask(ctx, by, request, options.purpose, output, _without(turn.chains, frozenset(callers)))
+        return await _ask(turn, by, request, options.purpose, output, _without(turn.chains, frozenset(callers)))
     finally:
         sink.reset(silenced)
         _asking.reset(asked)
 
 
 async def _ask(
-    ctx: TurnContext, by: str, request: ModelRequest, purpose: str, output: Output | None, chain: Layer
+    turn: TurnRecord, by: str, request: ModelRequest, purpose: str, output: Output | None, chain: Layer
 ) -> Any:
-    tries = 1 + (ctx._turn.limits.max_output_retries if output is not None else 0)
+    tries = 1 + (turn.limits.max_output_retries if output is not None else 0)
     complaint: str | None = None
     for _ in range(tries):
-        call = ModelContext(ctx._turn, request, -1, purpose, by)
+        call = ModelContext(turn, request, -1, purpose, by)
         response: ModelResponse = await chain(call)
-        ctx._session.log.append(ModelResponded(-1, response, purpose))
+        turn.session.log.append(ModelResponded(-1, response, purpose))
         if output is None:
             return response
         value, complaint = output.check(response.message)

@@ -11,8 +11,6 @@ Durable events go to the log; deltas (`durable=False`) are streamed and never st
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,6 +22,7 @@ from pydantic_core import PydanticSerializationError
 
 from .errors import EventError
 from .messages import Message, ModelResponse, ToolResult
+from .texts import holds_nul
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -396,14 +395,6 @@ def _json_text(value: Any) -> bytes:
     return text.encode()
 
 
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-
-
-def holds_nul(json_text: str) -> bool:
-    """Whether JSON text holds an escaped NUL character: PostgreSQL cannot store it, so nothing here does."""
-    return _NUL.search(json_text) is not None
-
-
 @lru_cache(maxsize=512)
 def _adapter(kind: type[Event]) -> TypeAdapter[Any]:
     try:
@@ -429,25 +420,3 @@ def check(event: Event) -> None:
 @lru_cache(maxsize=512)
 def _fields(kind: type[Event]) -> tuple[str, ...]:
     return tuple(name for name, spec in kind.__dataclass_fields__.items() if spec.init)
-
-
-class Ids:
-    """UUIDv7 integers that rise within one log: a random tail drawn once, a counter, the time.
-
-    48 bits of milliseconds, 12 of counter, 62 random (RFC 9562, section 5.7 and 6.2); a counter that runs over
-    borrows from the milliseconds.
-    """
-
-    __slots__ = ("_last", "_tail")
-
-    def __init__(self) -> None:
-        self._last = 0
-        self._tail = 2 << 62 | int.from_bytes(os.urandom(8), "big") >> 2
-
-    def next(self, now: float) -> int:
-        """Return the next id; *now* in seconds since 1970."""
-        new = (int(now * 1000) << 16 | 0x7000) << 64 | self._tail
-        if new <= self._last:
-            new = self._last + (1 << 64)
-        self._last = new
-        return new

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from .contexts import as_messages
 from .errors import InputError
-from .events import holds_nul
 from .messages import Message, Part
+from .texts import holds_nul, is_clean
 
 Input: TypeAlias = str | Message | Sequence[Part] | Sequence[Message]
 """Text, one message, the parts of one, or messages of which the last is the user's."""
@@ -40,13 +40,8 @@ def checked_input(given: Input) -> tuple[Message, ...]:
 def _check_storable(message: Message) -> None:
     for part in message.parts:
         if part.kind == "text":
-            if "\x00" in part.text:
-                raise InputError("the input holds a NUL character, which no store takes: remove it")
-            if not part.text.isascii():
-                try:
-                    part.text.encode()
-                except UnicodeEncodeError as error:
-                    raise InputError(f"the input is not Unicode text: {error}") from None
+            if not is_clean(part.text):
+                raise InputError("the input holds a NUL character or a lone surrogate, which no store takes: remove it")
         else:
             _check_part(message)
 

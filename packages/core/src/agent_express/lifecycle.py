@@ -9,10 +9,11 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from .stream import settle
 
+T = TypeVar("T")
 CLOSE_SECONDS = 10.0
 """What each `dispose` may take."""
 
@@ -32,17 +33,43 @@ class Step:
     close: Callable[[], Awaitable[Any]] | None
 
 
+async def finish(task: asyncio.Task[T]) -> T:
+    """Wait for *task*, which has time limits of its own, even if the caller is cancelled meanwhile; then say so."""
+    interrupted: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            interrupted = error
+    if interrupted is not None:
+        raise interrupted
+    return task.result()
+
+
+def raise_all(errors: Sequence[Exception], what: str) -> None:
+    """Raise what failed: itself if it is one, else an ExceptionGroup called *what*."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise ExceptionGroup(what, errors)
+
+
 class Owner:
     """One task that opens steps, runs what is handed to it, and closes everything in reverse."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = steps
+        self._steps = list(steps)
         self._opened: list[Step] = []
         self._jobs: deque[tuple[Step, asyncio.Future[None]]] = deque()
         self._wake = asyncio.Event()
         self._closing = False
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.get_running_loop().create_task(self._live())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all steps are open."""
+        return self._ready.done() and not self.has_failed
 
     @property
     def has_failed(self) -> bool:
@@ -59,8 +86,13 @@ class Owner:
 
     async def abandon(self) -> None:
         """Cancel an opening that nobody waits for any more; what was opened is closed again."""
-        self._task.cancel()
-        await settle(self._task)
+        if not self._task.done():
+            self._task.cancel()
+            await settle(self._task)
+
+    def follow(self, step: Step) -> None:
+        """Open one more step after the others; called by a step that is being opened."""
+        self._steps.append(step)
 
     async def adopt(self, step: Step) -> None:
         """Open one more step, in the owner's task; it is closed with the others."""
@@ -69,27 +101,11 @@ class Owner:
         self._wake.set()
         await asyncio.shield(done)
 
-    async def close(self) -> None:
-        """Close everything in reverse; all of it, even if one fails.
-
-        Raises:
-            Exception: What failed: itself if it is one, else an ExceptionGroup.
-        """
+    async def close(self) -> list[Exception]:
+        """Close everything in reverse; all of it, even if one fails. Returns what failed."""
         self._closing = True
         self._wake.set()
-        interrupted: asyncio.CancelledError | None = None
-        while not self._task.done():
-            try:
-                await asyncio.wait([self._task])
-            except asyncio.CancelledError as error:
-                interrupted = error  # closing goes on: each step has its own time limit
-        if interrupted is not None:
-            raise interrupted
-        errors = self._task.result()
-        if len(errors) == 1:
-            raise errors[0]
-        if errors:
-            raise ExceptionGroup("closing failed", errors)
+        return await finish(self._task)
 
     async def _live(self) -> list[Exception]:
         try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import secrets
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, cast
 
 from .chains import Chains, hooks_of
@@ -67,9 +67,9 @@ class SessionOptions:
             TurnUsage(turn.usage if turn is not None else None),
             asyncio.Lock(),
             self.user_id,
-            metadata=self.metadata or {},
+            metadata=MappingProxyType(dict(self.metadata or {})),
             credentials=self.credentials,
-            trace_id=parent.trace_id if parent is not None else secrets.token_hex(16),
+            trace_id=parent.trace() if parent is not None else "",
             allowed=allowed,
             path=self.path,
             enclosing=turn,
@@ -85,6 +85,7 @@ class LiveSession:
 
     __slots__ = (
         "chains",
+        "closed",
         "closing",
         "dead",
         "handles",
@@ -109,6 +110,7 @@ class LiveSession:
         self.worker: asyncio.Task[None] | None = None
         self.dead: BaseException | None = None
         self.reported = False
+        self.closed = False
         record.wake_deferred = self.start_worker
 
     async def open(self) -> None:
@@ -182,6 +184,9 @@ class LiveSession:
         Raises:
             Exception: What a session hook raised, unless a caller has got it already.
         """
+        if self.closed:
+            return
+        self.closed = True
         turn = self.record.turn
         if turn is not None and turn.task is not asyncio.current_task():
             self.kill_turn(self.closed_error())

@@ -5,10 +5,11 @@ The log is append-only; `append` never waits, so it also works while a task is b
 
 from __future__ import annotations
 
-import time
+import random
 from collections.abc import Callable, Iterator, Set
 from hashlib import blake2b
-from typing import Any, TypeVar
+from time import time
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -17,7 +18,6 @@ from .errors import EventError
 from .events import (
     ContextCompacted,
     Event,
-    Ids,
     MessageInterrupted,
     ModelResponded,
     ToolReturned,
@@ -25,7 +25,7 @@ from .events import (
     TurnEnded,
     UserSaid,
 )
-from .messages import Message, Text, ToolCall, ToolResult
+from .messages import Message, Part, Text, ToolCall, ToolResult
 
 E = TypeVar("E", bound=Event)
 
@@ -33,6 +33,7 @@ CORE_EVENTS: frozenset[type[Event]] = frozenset(
     kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
 )
 PENDING = "(no result yet)"
+_COUNT = 1 << 64  # one step of a UUIDv7's counter
 
 
 class Log:
@@ -47,18 +48,21 @@ class Log:
         "_digest",
         "_entries",
         "_history",
-        "_ids",
+        "_last_id",
+        "_last_time",
         "_open",
         "_parent",
         "_places",
         "_results",
+        "_tail",
         "path",
     )
 
     def __init__(self, allowed: Set[type[Event]] = CORE_EVENTS, parent: Log | None = None, path: str = "") -> None:
         self._allowed, self._parent, self.path = allowed, parent, path
         self._entries: list[Event] = []
-        self._ids: Ids = Ids() if parent is None else parent._ids
+        self._tail = 2 << 62 | random.getrandbits(62)
+        self._last_id = self._last_time = 0
         self._history: list[Message] = []
         self._places: list[int] = []
         self._open: tuple[ToolCall, ...] = ()
@@ -85,13 +89,17 @@ class Log:
             EventError: Nobody declared this kind, it was logged before, or JSON cannot hold it. Nothing was added.
         """
         kind = type(event)
-        if kind not in CORE_EVENTS:
+        project = _PROJECTIONS.get(kind, _NOT_OURS)
+        if project is _NOT_OURS:
             self._admit(event)
+            project = None
         if event.position >= 0:
             raise EventError(f"{kind.__name__} was logged before: make a new event for each time it happens")
-        self._stamp(event)
+        if self._parent is None:
+            self._stamp(event)
+        else:
+            self._hand_up(event)
         self._entries.append(event)
-        project = _PROJECTIONS.get(kind)
         if project is not None:
             project(self, event)
 
@@ -104,12 +112,24 @@ class Log:
         events.check(event)
 
     def _stamp(self, event: Event) -> None:
-        root = self._parent
-        if root is None:
-            event.at = now = time.time()
-            event.id = self._ids.next(now)
-            event.position = len(self._entries)
-            return
+        """Give it its time, its id and its place.
+
+        The id is a UUIDv7 (RFC 9562, sections 5.7 and 6.2): 48 bits of milliseconds, 12 of counter, and a random tail
+        drawn once per log; a counter that runs over borrows from the milliseconds.
+        """
+        event.at = now = time()
+        milliseconds = int(now * 1000)
+        if milliseconds > self._last_time:
+            self._last_time = milliseconds
+            new = (milliseconds << 16 | 0x7000) << 64 | self._tail
+            self._last_id = new if new > self._last_id else self._last_id + _COUNT
+        else:
+            self._last_id += _COUNT
+        event.id = self._last_id
+        event.position = len(self._entries)
+
+    def _hand_up(self, event: Event) -> None:
+        root = cast(Log, self._parent)
         event.path = f"{self.path}/{event.path}" if event.path else self.path
         while root._parent is not None:
             event.path = f"{root.path}/{event.path}"
@@ -187,14 +207,22 @@ def chain(digest: str, message: Message) -> str:
 
 
 def canonical(message: Message) -> str:
-    """The content of *message* as one text: role and parts."""
-    parts = message.parts
-    if len(parts) == 1 and type(parts[0]) is Text:
-        return f"{message.role}\0{parts[0].text}"
-    return _MESSAGE.dump_json(message, exclude={"origin", "mark", "cache_mark"}).decode()
+    """The content of *message* as one text: its role and, part by part, what a model is sent of it."""
+    return f"{message.role}\0{_SEPARATOR.join([_content(part) for part in message.parts])}"
 
 
-_MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+def _content(part: Part) -> str:
+    if type(part) is Text:
+        return part.text
+    if type(part) is ToolCall:
+        return f"call\0{part.id}\0{part.name}\0{part.args}"
+    if type(part) is ToolResult:
+        return f"result\0{part.call_id}\0{part.is_error}\0{_SEPARATOR.join([_content(each) for each in part.parts])}"
+    return _PART.dump_json(part).decode()
+
+
+_SEPARATOR = "\0\0"
+_PART: TypeAdapter[Part] = TypeAdapter(Part)
 
 
 def _user_said(log: Log, event: UserSaid) -> None:
@@ -245,7 +273,12 @@ def _compacted(log: Log, event: ContextCompacted) -> None:
     log._digest = (0, "")
 
 
-_PROJECTIONS: dict[type[Event], Callable[[Log, Any], None]] = {
+def _not_ours(log: Log, event: Event) -> None:
+    """Stands for the kinds of events that the core does not know."""
+
+
+_NOT_OURS: Callable[[Log, Any], None] | None = _not_ours
+_OURS: dict[type[Event], Callable[[Log, Any], None] | None] = {
     UserSaid: _user_said,
     ModelResponded: _responded,
     ToolReturned: _returned,
@@ -254,3 +287,4 @@ _PROJECTIONS: dict[type[Event], Callable[[Log, Any], None]] = {
     TurnEnded: _ended,
     ContextCompacted: _compacted,
 }
+_PROJECTIONS: dict[type[Event], Callable[[Log, Any], None] | None] = {kind: _OURS.get(kind) for kind in CORE_EVENTS}

@@ -20,6 +20,7 @@ from .events import (
     ModelResponded,
     Restarted,
     StateChanged,
+    TurnContinued,
     UserSaid,
 )
 from .messages import (
@@ -34,6 +35,7 @@ from .messages import (
 from .onion import still_cancelled
 from .outputs import Output
 from .stream import Channel, sink
+from .texts import is_clean
 from .tool_call import answer_open_calls, normalised, run_batch
 
 
@@ -79,16 +81,17 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
     index = turn.steps
     if index >= turn.limits.max_steps:
         raise TurnError(f"no step left: the limit is max_steps={turn.limits.max_steps}")
-    turn.steps = index + 1
     mc = ModelContext(turn, _request(turn, index), index)
     response: ModelResponse = await turn.chains.model(mc)
     if turn.signal is not None:
         raise turn.signal
     if still_cancelled(ctx):
         raise asyncio.CancelledError
-    if response.message.tool_calls:
+    calls = response.message.tool_calls
+    if calls or not is_clean(response.message.text):
         response = normalised(response)
     turn.partial.clear()
+    turn.steps = index + 1
     responded = ModelResponded(index, response)
     log.append(responded)
     if out is not None:
@@ -100,9 +103,9 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
             await _settle(turn, out)
     else:
         record_state(session)
-    if turn.next_message is not None:
-        return await _continue(turn, ctx)
-    if response.message.tool_calls and turn.limit is None:
+    if turn.next_messages and await _continue(turn, ctx):
+        return True
+    if calls and turn.limit is None:
         return True
     return await _finish(turn, ctx, response)
 
@@ -118,7 +121,8 @@ def _request(turn: TurnRecord, index: int) -> ModelRequest:
     output: Output | None = turn.output_type
     schema: OutputSchema | None = output.schema if output is not None else None
     system: tuple[Section, ...] = runtime.system
-    return ModelRequest(turn.model, session.log.messages, system, tools, settings, schema)
+    turn.assembled = messages = session.log.messages
+    return ModelRequest(turn.model, messages, system, tools, settings, schema)
 
 
 async def _settle(turn: TurnRecord, out: Channel | None) -> None:
@@ -133,16 +137,15 @@ def _refuse_all(turn: TurnRecord) -> None:
 
 
 async def _continue(turn: TurnRecord, ctx: TurnContext) -> bool:
-    by, message = cast(Any, turn.next_message)
-    turn.next_message = None
-    await continue_with(turn, ctx, by, message)
+    """Say what hooks want the model to be told; False where no step is left for it."""
+    messages = list(turn.next_messages)
+    turn.next_messages.clear()
+    for by, message in messages:
+        log_continuation(turn, by, message)
+    if turn.limit is not None:
+        return False
+    await ctx.emit(Restarted(messages[0][0], turn.continuations + 1, "turn"))
     return True
-
-
-async def continue_with(turn: TurnRecord, ctx: TurnContext, by: str, message: Message) -> None:
-    """Send the model back to work, visibly."""
-    log_continuation(turn, by, message)
-    await ctx.emit(Restarted(by, turn.continuations + 1, "turn"))
 
 
 async def _finish(turn: TurnRecord, ctx: TurnContext, response: ModelResponse) -> bool:
@@ -153,7 +156,8 @@ async def _finish(turn: TurnRecord, ctx: TurnContext, response: ModelResponse) -
         value, complaint = output.check(message)
         if complaint is not None and turn.output_retries < turn.limits.max_output_retries and turn.limit is None:
             turn.output_retries += 1
-            await continue_with(turn, ctx, "output", from_middleware(complaint, "output"))
+            turn.session.log.append(TurnContinued("output", turn.output_retries, from_middleware(complaint, "output")))
+            await ctx.emit(Restarted("output", turn.output_retries + 1, "turn"))
             return True
         if complaint is None:
             turn.value = (message, value)

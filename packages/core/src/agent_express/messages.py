@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self, TypeAlias, cast
 
 from pydantic import ConfigDict
+from pydantic_core import from_json
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
 Mark: TypeAlias = Literal["", "superseded", "interrupted"]
@@ -121,7 +122,7 @@ class ToolCall(_Frozen):
         Raises:
             ValueError: The model wrote something that is not a JSON object.
         """
-        value = json.loads(self.args)
+        value = from_json(self.args, allow_inf_nan=False)
         if not isinstance(value, dict):
             kind = type(value).__name__
             raise ValueError(f"arguments of {self.name!r} are a JSON {kind}, expected an object")
@@ -255,7 +256,11 @@ class Message(_Frozen):
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Its tool calls, in order."""
-        return tuple([part for part in self.parts if type(part) is ToolCall])
+        parts = self.parts
+        if len(parts) == 1:
+            part = parts[0]
+            return (part,) if type(part) is ToolCall else ()
+        return tuple([part for part in parts if type(part) is ToolCall])
 
     def with_text(self, text: str) -> Message:
         """Return a copy in which *text* replaces all text parts; what is not text stays in its place."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from asyncio import Task, current_task
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from .contexts import (
     ModelContext,
@@ -29,6 +30,8 @@ from .messages import (
 from .models import Model
 from .stream import Channel, sink
 
+T = TypeVar("T")
+
 
 async def model_core(ctx: ModelContext) -> ModelResponse:
     """Call the model of the request and hand its deltas on."""
@@ -49,11 +52,15 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     if out is not None:
         await out.send(called)
     turn.usage.count("attempts")
+    task = cast(Task[Any], current_task())
+    turn.busy.add(task)
     try:
         response = await _stream(ctx, request, out)
     except Exception:
         turn.usage.count("failures")
         raise
+    finally:
+        turn.busy.discard(task)
     turn.usage.add(response.usage)
     if not ctx._purpose:
         turn.offered = request.tools
@@ -96,42 +103,44 @@ def _transformed(request: ModelRequest, transforms: Sequence[Any]) -> ModelReque
 
 def digests(ctx: ModelContext, request: ModelRequest) -> dict[str, str]:
     """Short hashes of what is sent: messages, tools, settings, each system section."""
-    log = ctx._session.log
-    messages = request.messages
-    history = log._history
-    if len(messages) == len(history) and all(map(_is, messages, history)):
-        digest = log.digest()
+    if request.messages is ctx._turn.assembled:
+        digest = ctx._session.log.digest()
     else:
         digest = ""
-        for message in messages:
+        for message in request.messages:
             digest = chain_digest(digest, message)
     found = {"messages": digest}
-    for section in request.system:
-        found[f"system:{section.key}"] = _short(section.text)
+    if request.system:
+        found |= _remembered(request.system, _of_sections)
     if request.tools:
-        found["tools"] = _remembered(request.tools)
+        found |= _remembered(request.tools, _of_tools)
     if request.settings is not DEFAULT_SETTINGS:
         found["settings"] = _short(repr(request.settings))
     return found
-
-
-def _is(a: object, b: object) -> bool:
-    return a is b
 
 
 def _short(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-_tool_digests: dict[int, tuple[tuple[ToolDef, ...], str]] = {}
+def _of_sections(sections: tuple[Section, ...]) -> dict[str, str]:
+    return {f"system:{section.key}": _short(section.text) for section in sections}
 
 
-def _remembered(tools: tuple[ToolDef, ...]) -> str:
-    held = _tool_digests.get(id(tools))
-    if held is not None and held[0] is tools:
+def _of_tools(tools: tuple[ToolDef, ...]) -> dict[str, str]:
+    return {"tools": _short(repr(tools))}
+
+
+_seen: dict[int, tuple[Any, dict[str, str]]] = {}
+
+
+def _remembered(value: T, compute: Callable[[T], dict[str, str]]) -> dict[str, str]:
+    """The digests of a tuple that most calls share, by its identity; it is held, so that its id stays its own."""
+    held = _seen.get(id(value))
+    if held is not None and held[0] is value:
         return held[1]
-    if len(_tool_digests) > 256:
-        _tool_digests.clear()
-    digest = _short(repr(tools))
-    _tool_digests[id(tools)] = (tools, digest)
-    return digest
+    if len(_seen) > 256:
+        _seen.clear()
+    digests = compute(value)
+    _seen[id(value)] = (value, digests)
+    return digests

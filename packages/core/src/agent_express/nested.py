@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .answer import Answer
-from .contexts import NestedOptions, TurnContext, TurnRecord, as_messages
+from .contexts import NestedOptions, TurnContext, TurnRecord, as_messages, still_counting
 from .errors import Aborted, TurnAbortedError
 from .events import End, Event
 from .middleware import Entry
@@ -37,7 +37,7 @@ class PathSink(Channel):
 
 async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> Answer[Any]:
     """Run *agent* inside the turn of *ctx*; see `TurnContext.run_agent`."""
-    turn = ctx._turn
+    turn = still_counting(ctx._turn)
     if turn.signal is not None:
         raise turn.signal
     path = options.name or agent.name
@@ -46,9 +46,9 @@ async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> An
     silenced = sink.set(PathSink(out, path)) if out is not None else None
     try:
         async with agent, agent._nested_session(turn, path, inherited, options.inherit) as session:
-            lent = session._record.state and turn.session.state.lend(session._record.state, options.state)
+            lent = turn.session.state.lend(session._record.state, options.state)
             answer: Answer[Any] = await session.run(as_messages(options.input), output=options.output)
-            turn.session.state.bring_back(session._record.state, lent, path)
+            turn.session.state.bring_back(session._record.state, lent, session.id)
     except TurnAbortedError as error:
         _pass_on(turn, error, inherited)
         raise

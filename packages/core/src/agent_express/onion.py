@@ -150,6 +150,9 @@ class LayerNext:
         if self._state:
             await self._repeat()
         layer, ctx = self._layer, self._ctx
+        if ctx._stopped is not None:  # a tool call that was denied: nothing further in runs
+            self._state = DONE
+            return ctx._stopped
         before = ctx._base
         self._state = RUNNING
         try:

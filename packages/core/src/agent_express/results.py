@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from .events import holds_nul
 from .messages import Audio, File, Image, Json, Opaque, Resource, ResultPart, Text, ToolResult
+from .texts import holds_nul, is_clean
 
 _PARTS = (Text, Json, Image, Audio, File, Resource, Opaque)
 
@@ -53,11 +53,6 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _storable(name: str, text: str) -> str:
-    if "\x00" in text:
-        raise TypeError(f"{name} returned text with a NUL character: remove it, stores do not agree on it")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise TypeError(f"{name} returned text that is not Unicode: {error}") from None
+    if not is_clean(text):
+        raise TypeError(f"{name} returned text that no store takes: a NUL character or a lone surrogate; remove it")
     return text

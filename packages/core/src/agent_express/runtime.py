@@ -8,13 +8,14 @@ from typing import Any, cast
 
 from .asks import ask
 from .chains import Chains
-from .contexts import AgentInfo, AnyTool, AskOptions, NestedOptions, SessionRecord, TurnContext
+from .checks import read
+from .contexts import AgentContext, AgentInfo, AnyTool, AskOptions, NestedOptions, SessionRecord, TurnContext
 from .errors import UseError
 from .events import Event, ToolRegistered
 from .lifecycle import Owner, Step
 from .log import CORE_EVENTS
 from .messages import Message, Named, Section, ToolDef
-from .middleware import Entry, owners, read
+from .middleware import Entry, owners
 from .models import resolve_model
 from .nested import run_nested
 from .onion import Observer
@@ -33,12 +34,12 @@ class OpenAgent:
         self.observer = observer
         self.tools: dict[str, AnyTool] = {}
         self.tool_entries: list[Entry] = []
+        self.identities = {id(entry.thing): entry.name for entry in entries}
         for tool in (*tools, *[tool for entry in entries for tool in entry.tools]):
-            self._take(self.tools, tool)
+            self.take_tool(self.tools, tool)
         self.chains = Chains(entries, observer)
         self.layout = Layout(owners((*entries, *self.tool_entries)))
         self.allowed = CORE_EVENTS | {kind for entry in entries for kind in entry.events}
-        self.identities = {id(entry.thing): entry.name for entry in (*entries, *self.tool_entries)}
         self.system = (Section("instructions", info.instructions),) if info.instructions else ()
         self.sessions: dict[str, Any] = {}
         self.ready_models: set[int] = set()
@@ -88,23 +89,50 @@ class OpenAgent:
         if not isinstance(tool, Tool):
             raise UseError(f"{by}: register_tool({tool!r}): not a tool; decorate the function with @tool")
         if session is None:
-            self._take(self.tools, tool, by)
+            before = len(self.tool_entries)
+            self.take_tool(self.tools, tool, by)
+            self._open_later(self.tool_entries[before:])
             return
         if not session.own_tools:
             session.tools, session.own_tools = dict(session.tools), True
-        self._take(session.tools, tool, by)
+        self.take_tool(session.tools, tool, by, for_all=False)
         session.log.append(ToolRegistered(tool.name, by))
 
-    def _take(self, tools: dict[str, AnyTool], tool: Tool, by: str = "") -> None:
+    def _open_later(self, entries: Sequence[Entry]) -> None:
+        """Open what stands around a tool that an `init` registered, after the others."""
+        if entries and self.owner is not None:
+            self.layout = Layout(owners((*self.entries, *self.tool_entries)))
+            for step in filter(None, [entry_step(entry, self) for entry in entries]):
+                self.owner.follow(step)
+
+    def take_tool(self, tools: dict[str, AnyTool], tool: Tool, by: str = "", *, for_all: bool = True) -> None:
+        """Put *tool* into *tools*, its own middleware checked.
+
+        Args:
+            tools: Of the agent, or of one session or turn.
+            tool: The tool.
+            by: Who registers it.
+            for_all: Whether it serves the agent: only then can what stands around it have init, dispose or state.
+
+        Raises:
+            UseError: A tool of that name is there, or what stands around it is not right.
+        """
         if tool.name in tools:
             origin = f" ({by})" if by else ""
             raise UseError(f"two tools are named {tool.name!r}{origin}: give one of them another with @tool(name=...)")
-        if tool.use and not all(isinstance(each, Entry) for each in tool.use):
-            where = f"tool {tool.name!r}, use=[...]"
-            found = read(tool.use, where=where, hooks=("init", "dispose", "tool"))
+        tools[tool.name] = tool if not tool.use else tool.with_use(self._read_use(tool, by, for_all=for_all))
+
+    def _read_use(self, tool: Tool, by: str, *, for_all: bool) -> tuple[Entry, ...]:
+        """The middleware around one tool, checked; its names carry the tool's."""
+        where = f"tool {tool.name!r}, use=[...]"
+        known = (*self.entries, *self.tool_entries)
+        found = read(tool.use, known, where=where, hooks=("init", "dispose", "tool"), prefix=f"{tool.name}.")
+        if for_all:
             self.tool_entries += found
-            tool = tool.with_use(tuple(found))
-        tools[tool.name] = tool
+            self.identities |= {id(entry.thing): entry.name for entry in found}
+        else:
+            _check_without_life(tool, found, by)
+        return tuple(found)
 
     async def ask(self, ctx: TurnContext, by: str, messages: Sequence[Message], options: AskOptions) -> Any:
         """Make a middleware's own model call."""
@@ -118,6 +146,25 @@ class OpenAgent:
         """The event classes that may be emitted while *entries* are in use too."""
         extra = {kind for entry in entries for kind in entry.events}
         return self.allowed | extra if extra else self.allowed
+
+
+def _check_without_life(tool: Tool, entries: Sequence[Entry], by: str) -> None:
+    """Refuse middleware around a tool that would have to be opened: the agent is open already."""
+    for entry in entries:
+        if entry.state is not None or "init" in entry.hooks or "dispose" in entry.hooks:
+            raise UseError(
+                f"{by or 'use'}: {entry.name} around tool {tool.name!r} has init, dispose or state: register the tool "
+                "in init; a tool of one session or turn takes plain tool hooks"
+            )
+
+
+def entry_step(entry: Entry, runtime: Any) -> Step | None:
+    """How a middleware is opened and closed, where it has `init` or `dispose`."""
+    init, dispose = entry.hooks.get("init"), entry.hooks.get("dispose")
+    if init is None and dispose is None:
+        return None
+    ctx = AgentContext(runtime)
+    return Step(repr(entry.name), (lambda: init(ctx)) if init is not None else None, dispose)
 
 
 def model_step(model: Any) -> Step | None:

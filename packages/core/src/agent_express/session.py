@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from .answer import Answer
 from .chains import Chains
+from .checks import PER_TURN, read
 from .contexts import Resources, SessionRecord, TurnUsage
 from .errors import SessionBusyError, SessionClosedError, UseError
 from .events import SessionOpened, UserSaid
@@ -17,7 +18,8 @@ from .inputs import Input, checked_input
 from .live import LiveSession, SessionOptions
 from .log import Log
 from .messages import Limits, Message, Named, Settings
-from .middleware import PER_TURN, Usable, read
+from .middleware import Usable
+from .order import check_order
 from .outputs import compile_output
 from .runtime import OpenAgent
 from .state import State
@@ -200,6 +202,7 @@ class Session:
         if use:
             known = (*live.inherited, *live.runtime.entries)
             options.entries = read(use, known, where=PER_TURN, hooks=("turn", "model", "tool"))
+            check_order((*known, *options.entries), opening=True)
         if output is not None:
             options.output = compile_output(output)
         if model is not None:
@@ -213,7 +216,7 @@ class Session:
         if on_busy == "error" and lock.locked():
             raise SessionBusyError(f'session {self.id} is running a turn: wait for it, or run with on_busy="wait"')
         async with lock:
-            if live.dead is not None or self._live is None:
+            if live.closed or live.dead is not None or self._live is None:
                 raise live.closed_error()
             for message in earlier:
                 record.log.append(UserSaid(message))
@@ -229,14 +232,16 @@ class Session:
         tools, own, allowed = record.tools, record.own_tools, record.allowed
         extra = [tool for entry in entries for tool in entry.tools]
         if extra:
-            record.tools, record.own_tools = dict(tools), True
+            offered = dict(tools)
             for tool in extra:
-                runtime._take(record.tools, tool)
+                runtime.take_tool(offered, tool, for_all=False)
+            record.tools, record.own_tools = offered, True
         record.allowed = record.log._allowed = allowed | {kind for entry in entries for kind in entry.events}
         try:
             return await run_turn(record, options, chains)
         finally:
             if extra:
-                kept = {name: tool for name, tool in record.tools.items() if tool not in extra}
+                added = {tool.name for tool in extra}
+                kept = {name: tool for name, tool in record.tools.items() if name not in added}
                 record.tools, record.own_tools = (tools, own) if kept.keys() == tools.keys() else (kept, True)
             record.allowed = record.log._allowed = allowed

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, cast, get_args, get_origin
 
 from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
+from pydantic_core import to_json
 
 from .contexts import AgentContext
 from .errors import UseError
@@ -39,7 +39,7 @@ class Signature:
                 fields.append(_field(name, parameter, hint, described.get(parameter.name)))
         self.kind = _kind(fn)
         holder = dataclasses.make_dataclass(name, fields, kw_only=True)
-        cast(Any, holder).__pydantic_config__ = ConfigDict(extra="forbid")
+        cast(Any, holder).__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(holder)
             self.schema = _tidy(self._adapter.json_schema())
@@ -60,9 +60,9 @@ class Signature:
             return cast(dict[str, Any], dict(held.__dict__))
         return cast(dict[str, Any], self._adapter.dump_python(held, mode="json"))
 
-    def as_text(self, values: dict[str, Any], given: str) -> str:
+    def as_text(self, values: dict[str, Any]) -> str:
         """The validated arguments as JSON text."""
-        return json.dumps(values, ensure_ascii=False)
+        return to_json(values).decode()
 
     def to_call(self, text: str) -> dict[str, Any]:
         """The arguments as the function wants them."""

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, from_json
 
 from .errors import StateError, UseError
-from .events import holds_nul
+from .texts import holds_nul
 
 S = TypeVar("S", bound=BaseModel)
 S_co = TypeVar("S_co", bound=BaseModel, covariant=True)
@@ -121,6 +121,10 @@ class Layout:
             for field in model.model_fields:
                 self.field_owners.setdefault(field, []).append(name)
 
+    def knows(self, key: object) -> bool:
+        """Whether *key* is a middleware, a state model or a name of this layout."""
+        return id(key) in self.by_identity or (isinstance(key, str) and key in self.by_name)
+
     def extended(self, owners: Iterable[tuple[str, object, type[BaseModel]]]) -> Layout:
         """Return a layout with more owners, for one turn."""
         return Layout((*self.owners, *owners))
@@ -161,9 +165,8 @@ class State:
     def __getitem__(self, key: Any) -> Any:
         owner = self._layout.by_identity.get(id(key))
         if owner is None:
-            parent = self._parent
-            if parent is not None and id(key) in parent._layout.by_identity and id(key) not in self._layout.by_identity:
-                return parent[key]  # a guard of the enclosing agent keeps its state there
+            if self._parent is not None and not self._layout.knows(key):
+                return self._parent[key]  # a guard of the enclosing agent keeps its state there
             owner = self._owner_named(key)
         return self._slice(owner)
 
@@ -197,14 +200,22 @@ class State:
             )
         return owners[0]
 
+    def _home_of(self, field: str) -> State:
+        """Where a field lives: here, or in the state of the enclosing agent."""
+        if self._parent is not None and field not in self._layout.field_owners:
+            return self._parent._home_of(field)
+        return self
+
     def __getattr__(self, field: str) -> Any:
         if field.startswith("__"):
             raise AttributeError(field)
-        return getattr(self._slice(self._owner_of(field)), field)
+        home = self._home_of(field)
+        return getattr(home._slice(home._owner_of(field)), field)
 
     def __setattr__(self, field: str, value: Any) -> None:
-        owner = self._owner_of(field)
-        _assign(owner, self._slice(owner), field, value)
+        home = self._home_of(field)
+        owner = home._owner_of(field)
+        _assign(owner, home._slice(owner), field, value)
 
     def update(
         self, change: BaseModel | None = None, owner: HasState[Any] | str | None = None, /, **fields: Any
@@ -221,12 +232,16 @@ class State:
         Raises:
             StateError: No such state or field, several owners, or a value that does not validate.
         """
-        if change is not None:
+        parent = self._parent
+        if change is not None and parent is not None and not any(map(self._layout.knows, type(change).__mro__)):
+            parent.update(change, owner)
+        elif change is not None:
             name = self._owner_for(change, owner)
             for field in change.model_fields_set:
                 self._merge(name, field, getattr(change, field))
         for field, value in fields.items():
-            self._merge(self._owner_of(field), field, value)
+            home = self._home_of(field)
+            home._merge(home._owner_of(field), field, value)
 
     def _owner_for(self, change: BaseModel, owner: HasState[Any] | str | None) -> str:
         layout = self._layout
@@ -342,7 +357,7 @@ class State:
         object.__setattr__(child, "_merged", [])
         return lent
 
-    def bring_back(self, child: State, lent: Mapping[str, Mapping[str, Any]], path: str) -> None:
+    def bring_back(self, child: State, lent: Mapping[str, Mapping[str, Any]], writer: str) -> None:
         """Merge what a nested agent changed in slices that were lent to it.
 
         What it gave to `update` goes through the same reducers here. What it assigned is assigned, unless another
@@ -358,16 +373,16 @@ class State:
         for owner, before in lent.items():
             for field, value in child._slice(owner).model_dump(mode="json").items():
                 if value != before.get(field) and (owner, field) not in merged:
-                    self._claim(owner, field, path)
+                    self._claim(owner, field, writer)
                     _assign(owner, self._slice(owner), field, value)
 
-    def _claim(self, owner: str, field: str, path: str) -> None:
+    def _claim(self, owner: str, field: str, by: str) -> None:
         writers: dict[tuple[str, str], str] = self._writers or {}
         object.__setattr__(self, "_writers", writers)
-        writer = writers.setdefault((owner, field), path)
-        if writer != path:
+        writer = writers.setdefault((owner, field), by)
+        if writer != by:
             raise StateError(
-                f"state field {owner}.{field} was written by {writer!r} and by {path!r} and has no reducer: "
+                f"state field {owner}.{field} was written by {writer!r} and by {by!r} and has no reducer: "
                 "declare one with Annotated[..., reduce(fn)] and write it with update()"
             )
 

@@ -6,9 +6,8 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Iterator
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
-from .agent import Agent
 from .answer import Answer
 from .errors import UseError
 from .events import End, Event
@@ -20,10 +19,26 @@ from .turn_stream import TurnStream
 T = TypeVar("T")
 
 
+class Runs(Protocol):
+    """What an agent is to this module."""
+
+    name: str
+
+    async def __aenter__(self) -> Any: ...
+    async def __aexit__(self, *failure: Any) -> None: ...
+    def session(self, session_id: str | None = None, **options: Any) -> Session:
+        """A conversation."""
+        ...
+
+    async def run(self, input: Input, **options: Any) -> Answer[Any]:
+        """One turn in a session of its own."""
+        ...
+
+
 class SyncAgent:
     """`with agent.sync() as a: a.run("hello")`: the agent on a loop of its own, in one thread."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Runs) -> None:
         self._agent = agent
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

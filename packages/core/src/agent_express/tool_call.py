@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from typing import Any, cast
 
+from pydantic_core import to_json
+
 from .contexts import SessionRecord, ToolContext, TurnRecord
-from .errors import ToolError
+from .errors import Signal, ToolError
 from .events import Failed, How, ToolCalled, ToolProgressed, ToolRan, ToolReturned, ToolStarted
-from .messages import ModelResponse, ToolCall, ToolResult
+from .messages import ModelResponse, Text, ToolCall, ToolResult
 from .onion import leaf, still_cancelled
 from .stream import Channel, sink
+from .texts import clean, holds_odd, is_clean
 from .tools import Tool
 
 SHOWN = 500
@@ -23,6 +25,9 @@ async def run_batch(turn: TurnRecord, step: int, out: Channel | None) -> None:
     """Run the calls of the last response that have no result yet, in parallel where their tools allow it."""
     log = turn.session.log
     batch = log.batch
+    if len(batch) == 1:
+        await run_call(turn, batch[0], 0, step, None, out)
+        return
     waiting = {call.id for call in log.open_calls}
     todo = [(index, call) for index, call in enumerate(batch) if call.id in waiting]
     limit = turn.limits.max_batch
@@ -135,11 +140,10 @@ def _was_offered(turn: TurnRecord, tool: Tool) -> bool:
 
 def _returned(ctx: ToolContext, key: str, result: ToolResult, how: How, early: ToolResult | None) -> ToolReturned:
     by: str | None = None
-    if ctx._denied is not None:
-        denied, by = ctx._denied
-        how = "denied"
+    if ctx._denied_by is not None:
+        by, how = ctx._denied_by, "denied"
         if not result.is_error:
-            result = denied  # a hook may change the words of a refusal, not that it is one
+            result = cast(ToolResult, ctx._stopped)  # a hook may change the words of a refusal, not that it is one
     elif not ctx._ran:
         if ctx._skipped_by is not None:
             how, by = "skipped", ctx._skipped_by
@@ -159,8 +163,6 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
     turn = ctx._turn
     if turn.signal is not None:
         raise turn.signal
-    if ctx._denied is not None:
-        return ctx._denied[0]
     changed, early = ctx._base
     if early is not None:
         return cast(ToolResult, early)
@@ -168,7 +170,7 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
     recorded = turn.outcomes.get(ctx._key)
     if recorded is not None and not tool.flags.idempotent:
         return _again(ctx, recorded)
-    text = ctx._text if changed is None else json.dumps(changed, ensure_ascii=False)
+    text = ctx._text if changed is None else to_json(changed).decode()
     if tool.flags.external or tool.flags.requires_approval:
         refusal = _needs_somebody(tool, ctx)
         if refusal is not None:
@@ -184,16 +186,25 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
 async def _run_body(ctx: ToolContext, tool: Tool, text: str) -> ToolResult:
     turn = ctx._turn
     turn.usage.count("tool_calls")
+    task = cast(asyncio.Task[Any], asyncio.current_task())
+    turn.busy.add(task)
     try:
-        outcome: ToolResult | ToolError = await tool.run(ctx, text, _progress(ctx))
+        outcome: ToolResult | ToolError = await tool.run(ctx, text, _progress)
     except asyncio.CancelledError as error:
         if still_cancelled(ctx):
             if tool.kind == "sync":
                 ctx._session.log.append(Failed(f"tool {tool.name}", "cancelled; its thread may still be running"))
             raise
         outcome = _failed(tool, error)
+    except Signal as signal:
+        signal.by = signal.by or f"tool {tool.name}"
+        raise
     except (Exception, SystemExit) as error:
         outcome = _failed(tool, error)
+    finally:
+        turn.busy.discard(task)
+    if turn.status != "running" and turn.signal is not None:
+        raise turn.signal  # left behind by a hook: the turn is over, and so is its log
     ctx._ran = True
     turn.outcomes[ctx._key] = outcome
     if isinstance(outcome, ToolError):
@@ -239,18 +250,17 @@ def _needs_somebody(tool: Tool, ctx: ToolContext) -> ToolResult | None:
     )
 
 
-def _progress(ctx: ToolContext) -> Any:
-    async def tell(item: Any) -> None:
-        out = sink.get()
-        if out is not None:
-            await out.send(ToolProgressed(ctx.call.id, ctx.call.name, item))
-
-    return tell
+async def _progress(ctx: ToolContext, item: Any) -> None:
+    out = sink.get()
+    if out is not None:
+        await out.send(ToolProgressed(ctx.call.id, ctx.call.name, item))
 
 
 def answer_open_calls(turn: TurnRecord, step: int, why: str) -> None:
     """Give each open call a result, so that the history stays valid; awaits nothing."""
     log = turn.session.log
+    if not log.batch:
+        return
     waiting = {call.id for call in log.open_calls}
     for index, call in enumerate(log.batch):
         if call.id not in waiting:
@@ -271,7 +281,7 @@ def _fate(outcomes: dict[str, Any], key: str, why: str) -> tuple[How, str]:
 
 
 def normalised(response: ModelResponse) -> ModelResponse:
-    """Make call ids unique and arguments JSON objects, as the history needs them; most responses need nothing."""
+    """Make a response what the history needs: unique call ids, arguments that are JSON objects, storable text."""
     message = response.message
     seen: set[str] = set()
     parts: list[Any] = []
@@ -282,6 +292,9 @@ def normalised(response: ModelResponse) -> ModelResponse:
             seen.add(fixed.id)
             changed = changed or fixed is not part
             parts.append(fixed)
+        elif type(part) is Text and not is_clean(part.text):
+            changed = True
+            parts.append(Text(clean(part.text)))
         else:
             parts.append(part)
     return response.replace(message=message.replace(parts=tuple(parts))) if changed else response
@@ -295,8 +308,9 @@ def _fixed(call: ToolCall, seen: set[str]) -> ToolCall:
         call = call.replace(id=f"{call.id or 'call'}_{number}")
     try:
         call.parsed()
-        call.args.encode()
+        if not holds_odd(call.args):
+            return call
     except (ValueError, RecursionError):
-        written = call.args.encode("utf-8", "replace").decode().replace("\x00", "�")
-        return call.replace(args="{}", invalid=written[:10_000]) if written.strip() else call.replace(args="{}")
-    return call
+        pass
+    written = clean(call.args)
+    return call.replace(args="{}", invalid=written[:10_000]) if written.strip() else call.replace(args="{}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast, overload
+from typing import Any, TypeAlias, cast, overload
 
 from pydantic import ValidationError
 
@@ -22,6 +22,9 @@ from .threads import in_thread
 
 _PARTS = (Text, Json, Image, Audio, File, Resource, Opaque)
 _PLAIN = (str, int, float, bool, type(None), dict, list)
+
+
+Progress: TypeAlias = Callable[[ToolContext, Any], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ class Tool:
             values = signature.from_text(text)
         except ValidationError as error:
             raise ValueError(explain(self.name, error)) from None
-        return values, signature.as_text(values, text)
+        return values, signature.as_text(values)
 
     def check_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Validate arguments that a middleware gives.
@@ -126,13 +129,13 @@ class Tool:
             why = explain(self.name, error) if isinstance(error, ValidationError) else str(error)
             raise HookError(f"modify_args: {why}") from None
 
-    async def run(self, ctx: ToolContext, text: str, progress: Callable[[Any], Any]) -> ToolResult:
+    async def run(self, ctx: ToolContext, text: str, progress: Progress) -> ToolResult:
         """Run the body on validated JSON text; what it raises comes out as it is.
 
         Args:
             ctx: Handed in where the function asks for it.
             text: The arguments.
-            progress: Awaited with each item a generator yields before its `End`.
+            progress: Awaited with the context and each item that a generator yields before its `End`.
         """
         signature = self._signature
         values = signature.to_call(text)
@@ -140,35 +143,35 @@ class Tool:
             values[signature.context] = ctx
         limit = self.flags.timeout
         if limit is None:
-            return to_result(self.name, await self._body(values, progress))
+            return to_result(self.name, await self._body(ctx, values, progress))
         clock = asyncio.timeout(limit)
         try:
             async with clock:
-                return to_result(self.name, await self._body(values, progress))
+                return to_result(self.name, await self._body(ctx, values, progress))
         except TimeoutError:
             if clock.expired():
                 raise TimeoutError(f"{self.name} took longer than {limit:g} seconds") from None
             raise
 
-    async def _body(self, values: dict[str, Any], progress: Callable[[Any], Any]) -> Any:
+    async def _body(self, ctx: ToolContext, values: dict[str, Any], progress: Progress) -> Any:
         kind = self._signature.kind
         if kind == "async":
             return await self._fn(**values)
         if kind == "stream":
-            return await _last(self.name, self._fn(**values), progress)
+            return await _last(ctx, self._fn(**values), progress)
         return await in_thread(self._fn, values, self._signature.token)
 
 
-async def _last(name: str, items: AsyncIterator[Any], progress: Callable[[Any], Any]) -> Any:
+async def _last(ctx: ToolContext, items: AsyncIterator[Any], progress: Progress) -> Any:
     try:
         async for item in items:
             if type(item) is End:
                 end: End[Any] = item
                 return end.result
-            await progress(item)
+            await progress(ctx, item)
     finally:
         await cast(Any, items).aclose()
-    raise TypeError(f"{name} yields progress but no End: finish it with `yield End(result)`")
+    raise TypeError(f"{ctx.call.name} yields progress but no End: finish it with `yield End(result)`")
 
 
 @overload

@@ -48,7 +48,7 @@ from .messages import (
 from .middleware import Entry
 from .onion import leaf
 from .outputs import Output
-from .stream import sink
+from .stream import settle, sink
 from .tool_call import answer_open_calls
 
 T = TypeVar("T", default=str)
@@ -98,6 +98,8 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
             raise turn.signal
         _raise_if_over(turn)
         value = _value(turn)
+        record_state(session)
+        reason = f"{turn.limit}={getattr(turn.limits, turn.limit)}" if turn.limit is not None else None
         status = "limit" if turn.limit is not None else "completed"
     except asyncio.CancelledError:
         if turn.killed is not None and turn.task is not None and turn.task.uncancel() <= turn.base_cancels:
@@ -128,6 +130,8 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
         ended = _end(turn, status, reason, by, layout)
         if out is not None:
             out.put(ended)
+        if turn.busy:
+            await _stop(turn.busy)
     message = turn.delivered or cast(Message, turn.output)
     events = tuple(log._entries[first:])
     return Answer(
@@ -136,6 +140,13 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
 
 
 _TEXT: Any = object()
+
+
+async def _stop(orphans: set[asyncio.Task[Any]]) -> None:
+    """Cancel model and tool calls that a hook started and left behind, and wait for them."""
+    for task in list(orphans - {asyncio.current_task()}):
+        task.cancel()
+        await settle(task)
 
 
 _ENDINGS = {
@@ -179,16 +190,18 @@ async def _within_time(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> No
     if limit is None:
         await chains.turn(ctx)
         return
-    clock = asyncio.timeout(limit)
+    turn.clock = clock = asyncio.timeout(limit)
+    failure: TimeoutError | None = None
     try:
         async with clock:
             await chains.turn(ctx)
     except TimeoutError as error:
-        if clock.expired():
-            raise TurnTimeoutError(
-                f"turn {turn.index} of session {turn.session.id} took longer than {limit:g} seconds"
-            ) from error
-        raise
+        if not clock.expired():
+            raise
+        failure = error
+    if clock.expired():  # also where a hook has swallowed it
+        why = f"turn {turn.index} of session {turn.session.id} took longer than {limit:g} seconds"
+        raise TurnTimeoutError(why) from failure
 
 
 def _raise_if_over(turn: TurnRecord) -> None:
@@ -232,6 +245,8 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
     log.append(ended)
     turn.status = status
     turn.looping = False
+    if turn.signal is None:
+        turn.signal = Aborted("the turn is over")  # for what a hook left running behind
     session.turn = None
     if session.wake_deferred is not None and session.deferred:
         session.wake_deferred()

@@ -15,6 +15,7 @@ from .records import (
     SessionRecord,
     TurnRecord,
     log_continuation,
+    still_counting,
 )
 from .resources import Resources
 from .said import as_messages, from_middleware
@@ -43,4 +44,5 @@ __all__ = [
     "from_middleware",
     "layer_frames",
     "log_continuation",
+    "still_counting",
 ]

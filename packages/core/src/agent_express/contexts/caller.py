@@ -13,11 +13,12 @@ layer_frames: set[CodeType] = set()
 """Code of the frames that run a hook and have it in a local `layer`; filled by the onion."""
 
 
-def caller(ctx: Any) -> str:
+def caller(ctx: Any) -> str | None:
     """The name of the middleware whose code called the method of *ctx* that asks.
 
     It is found by the nearest frame that runs a layer, or that belongs to a method of a middleware (a task that a
-    hook started for `self.check(ctx)` has no layer above it). "core" where neither is on the stack.
+    hook started for `self.check(ctx)` has no layer above it). None where neither is on the stack: a thread, or a task
+    that a hook started for a function of its own.
     """
     identities = ctx._runtime.identities
     frame: FrameType | None = sys._getframe(2)
@@ -31,4 +32,4 @@ def caller(ctx: Any) -> str:
             if name is not None:
                 return cast(str, name)
         frame = frame.f_back
-    return "core"
+    return None

@@ -83,7 +83,7 @@ class ModelContext(TurnContext):
 
         Without a name the middleware's own is used, so the same layer adds it once however often it runs.
         """
-        key = section if section is not None else caller(self)
+        key = section if section is not None else (caller(self) or "core")
         request = self.request
         made = Section(key, text)
         if any(each.key == key for each in request.system):
@@ -99,7 +99,7 @@ class ModelContext(TurnContext):
 
     def add_message(self, message: Message | str, *, keep: bool = False) -> None:
         """Add *message* at the end: for this call, or with *keep* for good."""
-        by = caller(self)
+        by = caller(self) or "core"
         said = from_middleware(message, by)
         self.messages = (*self.messages, said)
         if keep and not self._purpose and not any(each == said for each in self._turn_says()):
@@ -134,7 +134,7 @@ class ModelContext(TurnContext):
             ValueError: *upto* is not in the history.
         """
         log = self._session.log
-        by = caller(self)
+        by = caller(self) or "core"
         place = log.place_after(upto)
         gone = {id(message) for message in log.compacted(place)}
         made = from_middleware(summary, by)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -121,6 +122,12 @@ class SessionRecord:
     path: str = ""
     enclosing: TurnRecord | None = None
 
+    def trace(self) -> str:
+        """The trace id, drawn when somebody first asks."""
+        if not self.trace_id:
+            self.trace_id = secrets.token_hex(16)
+        return self.trace_id
+
 
 @dataclass(slots=True, eq=False)
 class TurnRecord:
@@ -150,14 +157,37 @@ class TurnRecord:
     continuations: int = 0
     final: Message | None = None
     output_retries: int = 0
-    next_message: tuple[str, Message] | None = None
+    next_messages: list[tuple[str, Message]] = field(default_factory=list[tuple[str, Message]])
+    assembled: tuple[Message, ...] | None = None
     partial: list[str] = field(default_factory=list[str])
     offered: tuple[ToolDef, ...] | None = None
     outcomes: dict[str, Any] = field(default_factory=dict[str, Any])
     base_cancels: int = 0
     task: asyncio.Task[Any] | None = None
+    clock: asyncio.Timeout | None = None
+    busy: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
     killed: BaseException | None = None
     extra: tuple[Any, ...] = ()
+
+
+def still_counting(turn: TurnRecord) -> TurnRecord:
+    """The record that work of *turn* counts in: itself, or, once it is over (deferred work), one of the session's."""
+    if turn.status == "running":
+        return turn
+    fresh = TurnRecord(
+        turn.session,
+        turn.id,
+        turn.index,
+        turn.started_at,
+        turn.input,
+        turn.limits,
+        TurnUsage(turn.session.usage),
+        turn.chains,
+        turn.model,
+        turn.settings,
+    )
+    fresh.said = True
+    return fresh
 
 
 def log_continuation(turn: TurnRecord, by: str, message: Message | None) -> None:
@@ -170,5 +200,8 @@ def log_continuation(turn: TurnRecord, by: str, message: Message | None) -> None
     if turn.continuations >= limit:
         raise TurnError(f"{by}: the turn was continued {limit} times, which is its limit (max_continuations)")
     turn.continuations += 1
+    if turn.steps >= turn.limits.max_steps:
+        turn.limit = "max_steps"  # no step is left to go on with: the answer stands
+        return
     turn.final = turn.output = None
     turn.session.log.append(TurnContinued(by, turn.continuations, message))

@@ -38,6 +38,7 @@ class AgentContext:
 
     __slots__ = ("_base", "_runtime")
     _core_name = "core"
+    _stopped: Any = None
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -64,7 +65,7 @@ class AgentContext:
         Raises:
             UseError: A tool of that name is there already.
         """
-        self._runtime.add_tool(None, tool, caller(self))
+        self._runtime.add_tool(None, tool, (caller(self) or "core"))
 
 
 class SessionContext(AgentContext):
@@ -145,7 +146,7 @@ class SessionContext(AgentContext):
     @property
     def trace_id(self) -> str:
         """One id for this session's turns and all agents nested in them."""
-        return self._session.trace_id
+        return self._session.trace()
 
     def identify(self, user_id: str | None, scopes: Iterable[str] = ()) -> None:
         """Say who is talking: once, in a session hook, before `next()`.
@@ -154,11 +155,11 @@ class SessionContext(AgentContext):
             TooLateError: The session is open already, or somebody has said so.
             SessionForbiddenError: The session belongs to another user.
         """
-        _identify(self._session, user_id, frozenset(scopes), caller(self))
+        _identify(self._session, user_id, frozenset(scopes), (caller(self) or "core"))
 
     def register_tool(self, tool: AnyTool) -> None:
         """Offer *tool* in this session, from the next model call on."""
-        self._runtime.add_tool(self._session, tool, caller(self))
+        self._runtime.add_tool(self._session, tool, (caller(self) or "core"))
 
     def emit(self, event: Event) -> Awaitable[None]:
         """Put *event* into the log, if it is durable, and into the stream.
@@ -189,7 +190,7 @@ class SessionContext(AgentContext):
             record.deferred = deque()
         if len(record.deferred) >= 1000:
             raise ExpressError(f"session {record.id}: 1,000 deferred functions are waiting already; do less per turn")
-        record.deferred.append((caller(self), fn))
+        record.deferred.append(((caller(self) or "core"), fn))
         if record.turn is None and record.wake_deferred is not None:
             record.wake_deferred()
 

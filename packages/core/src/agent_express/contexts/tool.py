@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
+
+from pydantic_core import from_json
 
 from ..errors import TooLateError
 from ..messages import ToolCall, ToolResult
@@ -20,7 +21,7 @@ class ToolContext(TurnContext):
     __slots__ = (
         "_answered_by",
         "_called",
-        "_denied",
+        "_denied_by",
         "_index",
         "_key",
         "_outcome_failed",
@@ -28,6 +29,7 @@ class ToolContext(TurnContext):
         "_refused",
         "_skipped_by",
         "_started",
+        "_stopped",
         "_text",
         "call",
         "tool",
@@ -51,7 +53,8 @@ class ToolContext(TurnContext):
         self._index, self._key, self._text = index, key, text
         self.call = call
         self.tool = tool
-        self._denied: tuple[ToolResult, str] | None = None
+        self._stopped: ToolResult | None = None
+        self._denied_by: str | None = None
         self._skipped_by: str | None = None
         self._answered_by: str | None = None
         self._started = self._ran = self._outcome_failed = self._refused = False
@@ -78,7 +81,7 @@ class ToolContext(TurnContext):
         if changed is not None:
             return MappingProxyType(changed)
         if self._called is None:
-            self._called = MappingProxyType(json.loads(self._text))
+            self._called = MappingProxyType(from_json(self._text))
         return self._called
 
     def modify_args(self, new: Mapping[str, Any]) -> None:
@@ -96,12 +99,12 @@ class ToolContext(TurnContext):
         Raises:
             TooLateError: The tool has started.
         """
-        by = caller(self)
+        by = caller(self) or "core"
         self._not_started("deny", by)
         result = ToolResult(reason, is_error=True)
-        if self._denied is None:
-            self._denied = (result, by)
-        return self._denied[0]
+        if self._stopped is None:
+            self._stopped, self._denied_by = result, by
+        return self._stopped
 
     def skip_call(self, result: ToolResult | str) -> ToolResult:
         """Answer in place of the tool: `return ctx.skip_call("cached")`. Undone when this hook's `next()` ends.
@@ -109,7 +112,7 @@ class ToolContext(TurnContext):
         Raises:
             TooLateError: The tool has started.
         """
-        by = caller(self)
+        by = caller(self) or "core"
         self._not_started("skip_call", by)
         made = ToolResult(result) if isinstance(result, str) else result
         self._base = (self._base[0], made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar, overload
 
 from ..errors import Aborted, HookError, TooLateError
@@ -102,13 +102,13 @@ class TurnContext(SessionContext):
         Raises:
             HookError: Outside of the loop: a turn hook does it after `next()` with `await next.again(message)`.
         """
-        by = caller(self)
+        by = caller(self) or "core"
         if not self._turn.looping:
             raise HookError(f"{by}: continue_turn() after the loop has ended; write `await next.again(message)`")
-        self._turn.next_message = (by, from_middleware(message, by))
+        self._turn.next_messages.append((by, from_middleware(message, by)))
 
     @overload
-    async def ask(
+    def ask(
         self,
         messages: str | Message | Sequence[Message],
         *,
@@ -116,9 +116,9 @@ class TurnContext(SessionContext):
         model: Named | str | None = None,
         purpose: str = "summary",
         settings: Settings | None = None,
-    ) -> T: ...
+    ) -> Coroutine[Any, Any, T]: ...
     @overload
-    async def ask(
+    def ask(
         self,
         messages: str | Message | Sequence[Message],
         *,
@@ -126,8 +126,8 @@ class TurnContext(SessionContext):
         model: Named | str | None = None,
         purpose: str = "summary",
         settings: Settings | None = None,
-    ) -> ModelResponse: ...
-    async def ask(
+    ) -> Coroutine[Any, Any, ModelResponse]: ...
+    def ask(
         self,
         messages: str | Message | Sequence[Message],
         *,
@@ -135,7 +135,7 @@ class TurnContext(SessionContext):
         model: Named | str | None = None,
         purpose: str = "summary",
         settings: Settings | None = None,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, Any]:
         """Make a model call of the middleware's own.
 
         It passes the model onion, except layers that are in such a call already. It counts in usage, its deltas reach
@@ -154,7 +154,7 @@ class TurnContext(SessionContext):
         if not purpose:
             raise ValueError("ask: purpose must name what the call is for, such as 'summary'")
         options = AskOptions(model, output, purpose, settings)
-        return await self._runtime.ask(self, caller(self), as_messages(messages), options)
+        return self._runtime.ask(self, (caller(self) or "core"), as_messages(messages), options)
 
     async def run_agent(
         self,
@@ -195,6 +195,8 @@ def _status(turn: TurnRecord) -> TurnStatus:
     if isinstance(turn.signal, Aborted):
         return "aborted"
     error = sys.exc_info()[1]
-    if turn.status == "timeout" or error is None:
+    if turn.clock is not None and turn.clock.expired():
+        return "timeout"
+    if error is None or turn.status != "running":
         return turn.status
     return "cancelled" if isinstance(error, asyncio.CancelledError | GeneratorExit) else "failed"
