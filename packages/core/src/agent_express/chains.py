@@ -20,7 +20,7 @@ from .tools import Tool
 class Chains:
     """The onions of a stack: composed once, when the agent opens."""
 
-    __slots__ = ("_by_tool", "asks", "core_is_rim", "entries", "model", "observer", "tool", "turn")
+    __slots__ = ("_by_tool", "any_streaming", "asks", "core_is_rim", "entries", "model", "observer", "tool", "turn")
 
     def __init__(self, entries: Sequence[Entry], observer: Observer | None = None) -> None:
         self.entries, self.observer = tuple(entries), observer
@@ -28,6 +28,7 @@ class Chains:
         self.model = compose("model", hooks_of(entries, "model"), model_core, ModelResponse, observer)
         self.tool = compose("tool", hooks_of(entries, "tool"), tool_core, ToolResult, observer)
         self.core_is_rim = not streams(self.model)
+        self.any_streaming = not self.core_is_rim or streams(self.turn) or streams(self.tool)
         self._by_tool: dict[int, Layer] = {}
         self.asks: dict[frozenset[str], Layer] = {}
 

@@ -121,12 +121,15 @@ class Owner:
             self._ready.exception()  # seen: the opener may be gone
             return []
         self._ready.set_result(None)
-        while not self._closing:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._jobs:
-                await self._do(*self._jobs.popleft())
-        return await self._close_all()
+        try:
+            while not self._closing:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._jobs:
+                    await self._do(*self._jobs.popleft())
+        finally:
+            errors = await self._close_all()
+        return errors
 
     async def _do(self, step: Step, done: asyncio.Future[None]) -> None:
         try:
@@ -152,6 +155,7 @@ class Owner:
 
     async def _close_all(self) -> list[Exception]:
         errors: list[Exception] = []
+        interrupted: asyncio.CancelledError | None = None
         while self._opened:
             step = self._opened.pop()
             clock = asyncio.timeout(CLOSE_SECONDS)
@@ -163,4 +167,8 @@ class Owner:
                 failure = late if clock.expired() else error
                 failure.add_note(f"in dispose of {step.name}")
                 errors.append(failure)
+            except asyncio.CancelledError as error:
+                interrupted = error  # the others are closed all the same
+        if interrupted is not None:
+            raise interrupted
         return errors

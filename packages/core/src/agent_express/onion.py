@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import types
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -25,7 +26,7 @@ from .errors import (
 )
 from .events import Answered, End, Event, Recovered, Restarted, TextDelta
 from .messages import Message
-from .stream import Feed, sink
+from .stream import Channel, Feed, sink
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -289,7 +290,7 @@ def _streaming(level: Level, name: str, hook: Hook, *, is_rim: bool) -> Hook:
         inner = _StreamNext(next)
         events = hook(ctx, inner)
         try:
-            event = await anext(events, _OVER)
+            event = await _pull(ctx, out, inner, events)
             while event is not _OVER:
                 try:
                     if end is not None:
@@ -306,7 +307,7 @@ def _streaming(level: Level, name: str, hook: Hook, *, is_rim: bool) -> Hook:
                 except BaseException as error:
                     event = await _hand_back(error, inner, events)
                 else:
-                    event = await anext(events, _OVER)
+                    event = await _pull(ctx, out, inner, events)
         finally:
             await _close_both(inner, events)
         if still_cancelled(ctx):
@@ -323,6 +324,38 @@ def _streaming(level: Level, name: str, hook: Hook, *, is_rim: bool) -> Hook:
 
 def _kind(event: Any) -> str:
     return f"a {type(event).__name__}"
+
+
+@types.coroutine
+def _pull(ctx: Any, out: Channel | None, inner: _StreamNext, events: Any) -> Generator[Any, Any, Any]:
+    """The next item of a streaming hook.
+
+    It steps the hook itself, to be first to see a cancellation that strikes while the hook waits for something of its
+    own: where the turn, or what reads the stream, is being torn down, the inner layers unwind before the hook does. A
+    time-out of the hook's own is left to the hook, which may go on.
+    """
+    step = events.__anext__()
+    try:
+        waiting = step.send(None)
+        while True:
+            try:
+                sent = yield waiting
+            except asyncio.CancelledError as error:
+                if _is_torn_down(ctx._turn, out):
+                    yield from inner.aclose().__await__()
+                waiting = step.throw(error)
+            else:
+                waiting = step.send(sent)
+    except StopIteration as done:
+        return done.value
+    except StopAsyncIteration:
+        return _OVER
+
+
+def _is_torn_down(turn: Any, out: Channel | None) -> bool:
+    return bool(
+        turn.unwinding or (out is not None and out.abandoned) or (turn.clock is not None and turn.clock.expired())
+    )
 
 
 async def _hand_back(error: BaseException, inner: _StreamNext, events: Any) -> Any:

@@ -27,13 +27,18 @@ sink: ContextVar[Channel | None] = ContextVar("agent_express_sink", default=None
 
 
 class Channel:
-    """Bounded hand-over of events from many senders to one reader."""
+    """Bounded hand-over of events from many senders to one reader.
 
-    __slots__ = ("_closed", "_error", "_items", "_reader", "_writers")
+    Attributes:
+        abandoned: Whether the reader is tearing down what runs behind it.
+    """
+
+    __slots__ = ("_closed", "_error", "_items", "_reader", "_writers", "abandoned")
 
     def __init__(self) -> None:
         self._items: deque[Event | End[Any]] = deque()
         self._closed = False
+        self.abandoned = False
         self._error: BaseException | None = None
         self._reader: asyncio.Future[None] | None = None
         self._writers: deque[asyncio.Future[None]] | None = None
@@ -159,6 +164,7 @@ class Feed:
     async def aclose(self) -> None:
         """Cancel the task and wait until it has ended, however often the caller is cancelled meanwhile."""
         if not self._task.done():
+            self._channel.abandoned = True
             self._task.cancel()
             await settle(self._task)
 

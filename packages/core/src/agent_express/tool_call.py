@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, cast
 
 from pydantic_core import to_json
@@ -58,22 +59,27 @@ def _groups(session: SessionRecord, todo: Sequence[tuple[int, ToolCall]]) -> lis
 async def _side_by_side(
     turn: TurnRecord, group: list[tuple[int, ToolCall]], step: int, refused: str | None, out: Channel | None
 ) -> None:
-    room = asyncio.Semaphore(turn.limits.max_parallel_tools) if len(group) > turn.limits.max_parallel_tools else None
+    limit = turn.limits.max_parallel_tools
+    room = asyncio.Semaphore(limit) if len(group) > limit else nullcontext()
+    unwinding = turn.unwinding
 
-    async def limited(call: ToolCall, index: int, room: asyncio.Semaphore) -> None:
-        async with room:
-            await run_call(turn, call, index, step, refused, out)
+    async def run(call: ToolCall, index: int) -> None:
+        try:
+            async with room:
+                await run_call(turn, call, index, step, refused, out)
+        except BaseException:
+            turn.unwinding += 1  # the siblings are cancelled now
+            raise
 
     try:
         async with asyncio.TaskGroup() as tasks:
             for index, call in group:
-                if room is None:
-                    tasks.create_task(run_call(turn, call, index, step, refused, out))
-                else:
-                    tasks.create_task(limited(call, index, room))
+                tasks.create_task(run(call, index))
     except BaseExceptionGroup as error:
         found = leaf(error)
         raise found from found.__cause__
+    finally:
+        turn.unwinding = unwinding
 
 
 async def run_call(

@@ -187,14 +187,15 @@ def _extra_state(entries: Sequence[Entry]) -> list[Any]:
 
 async def _within_time(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> None:
     limit = turn.limits.timeout
+    run = _apart if chains.any_streaming and sink.get() is None else _here
     if limit is None:
-        await chains.turn(ctx)
+        await run(turn, chains, ctx)
         return
     turn.clock = clock = asyncio.timeout(limit)
     failure: TimeoutError | None = None
     try:
         async with clock:
-            await chains.turn(ctx)
+            await run(turn, chains, ctx)
     except TimeoutError as error:
         if not clock.expired():
             raise
@@ -202,6 +203,28 @@ async def _within_time(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> No
     if clock.expired():  # also where a hook has swallowed it
         why = f"turn {turn.index} of session {turn.session.id} took longer than {limit:g} seconds"
         raise TurnTimeoutError(why) from failure
+
+
+async def _here(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> None:
+    await chains.turn(ctx)
+
+
+async def _apart(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> None:
+    """Run the turn onion in a task of its own, as a stream does.
+
+    A cancellation meets this frame before any hook, so that streaming hooks know it from a time-out of their own.
+    """
+    task = asyncio.get_running_loop().create_task(chains.turn(ctx))
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        turn.unwinding += 1
+        task.cancel()
+        await settle(task)
+        if not task.cancelled():
+            task.exception()  # seen: the cancellation is what counts
+        raise
+    task.result()
 
 
 def _raise_if_over(turn: TurnRecord) -> None:

@@ -164,6 +164,7 @@ class TurnRecord:
     outcomes: dict[str, Any] = field(default_factory=dict[str, Any])
     base_cancels: int = 0
     task: asyncio.Task[Any] | None = None
+    unwinding: int = 0
     clock: asyncio.Timeout | None = None
     busy: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
     killed: BaseException | None = None
