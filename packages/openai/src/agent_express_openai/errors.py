@@ -139,6 +139,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
             if math.isfinite(seconds):
                 return max(0.0, seconds)
     try:
-        return max(0.0, (parsedate_to_datetime(headers["retry-after"]) - now).total_seconds())
-    except (KeyError, ValueError, TypeError):
+        when = parsedate_to_datetime(headers["retry-after"])
+    except (KeyError, ValueError):
         return None
+    return max(0.0, (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - now.timestamp())

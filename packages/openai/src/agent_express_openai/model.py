@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent_express.errors import AuthenticationError, UnknownModelError
@@ -68,24 +67,31 @@ class OpenAIModel:
         self._key, self._timeout, self._headers = api_key, timeout, headers
         self._given = None if client is None else client.with_options(max_retries=0)
         self._made: AsyncOpenAI | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._users = 0
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.model!r}, base_url={self.endpoint.base_url!r}, api={self.endpoint.api!r})"
 
     async def init(self) -> None:
-        """Import the SDK and make the client; the first call does it otherwise.
+        """Import the SDK and make the client that all calls share until `dispose`.
+
+        Without it each call has a client, and so a connection, of its own.
 
         Raises:
             AuthenticationError: OpenAI wants a key and there is none.
             MissingPackageError: The SDK is not installed.
         """
-        await self._client()
+        if self._given is None:
+            key = await self._ready()
+            if self._made is None:
+                self._made = self._connect(key)
+        self._users += 1
 
     async def dispose(self) -> None:
-        """Close the client if it was made here."""
-        made, self._made = self._made, None
-        if made is not None:
+        """Close the client if it was made here, once everybody who called `init` has called this."""
+        self._users = max(0, self._users - 1)
+        if self._users == 0 and self._made is not None:
+            made, self._made = self._made, None
             await made.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event | End[ModelResponse]]:
@@ -95,8 +101,10 @@ class OpenAIModel:
             ModelError: Whatever goes wrong; see `agent_express.errors`.
         """
         body, reader = self._body(request), self._reader()
-        client = await self._client()
-        async with aclosing(sdk.events(client, self.endpoint, body, self.name)) as events:
+        async with (
+            self._client() as client,
+            aclosing(sdk.events(client, self.endpoint, body, self.name)) as events,
+        ):
             async for event in events:
                 for told in reader.feed(event):
                     yield told
@@ -112,26 +120,30 @@ class OpenAIModel:
         kind = ResponsesReader if self.endpoint.api == "responses" else ChatReader
         return kind(self.name, self.endpoint.provider)
 
-    async def _client(self) -> AsyncOpenAI:
-        """The client of the running event loop: connections do not outlive the loop they were opened in."""
-        if self._given is not None:
-            return self._given
-        key = self._api_key()
-        await sdk.load(self.name)
-        loop = asyncio.get_running_loop()
-        if self._made is None or self._loop is not loop:
-            self._made, self._loop = sdk.connect(self.endpoint, key, self._timeout, self._headers), loop
-        return self._made
+    @asynccontextmanager
+    async def _client(self) -> AsyncGenerator[AsyncOpenAI]:
+        shared = self._given or self._made
+        if shared is not None:
+            yield shared
+            return
+        own = self._connect(await self._ready())
+        try:
+            yield own
+        finally:
+            await own.close()
 
-    def _api_key(self) -> ApiKey:
+    async def _ready(self) -> ApiKey:
+        """Return the key once the SDK is there; a missing key is said first, the import takes a second."""
         key = self._key or os.environ.get("OPENAI_API_KEY")
-        if key:
-            return key
-        if self.endpoint.is_openai:
+        if not key and self.endpoint.is_openai:
             raise AuthenticationError(
                 f"{self.name}: no API key; set OPENAI_API_KEY, or pass api_key= or the base_url= of another server"
             )
-        return "none"  # the SDK wants one; servers that want none ignore it
+        await sdk.load(self.name)
+        return key or "none"  # the SDK insists on one; servers that want none ignore it
+
+    def _connect(self, key: ApiKey) -> AsyncOpenAI:
+        return sdk.connect(self.endpoint, key, self._timeout, self._headers)
 
 
 def create(model: str) -> OpenAIModel:

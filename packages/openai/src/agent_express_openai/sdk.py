@@ -37,7 +37,7 @@ async def load(name: str) -> None:
     Raises:
         MissingPackageError: It is not installed.
     """
-    if "openai" in sys.modules:
+    if sys.modules.get("openai") is not None:
         return
     try:
         await asyncio.to_thread(importlib.import_module, "openai")

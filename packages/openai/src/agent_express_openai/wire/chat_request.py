@@ -132,18 +132,16 @@ def _add_assistant(written: list[dict[str, Any]], message: Message, said: list[C
     text = joined(said, "")
     if not text and not calls:
         return
-    answer: dict[str, Any] = {"role": "assistant", "content": text or None}
+    answer: dict[str, Any] = {"role": "assistant", "content": text or None, **_thought(message.parts, provider)}
     if calls:
-        answer |= _thought(message.parts, provider)
         answer["tool_calls"] = calls
     written.append(answer)
 
 
 def _thought(parts: tuple[Part, ...], provider: str) -> dict[str, str]:
-    """The reasoning in the field it came in.
+    """The reasoning in the field it came in: DeepSeek refuses a history without it, others leave out what is old.
 
-    Only beside tool calls: there DeepSeek and others want it back until the answer is done; anywhere else servers
-    ignore it or refuse it (https://api-docs.deepseek.com/guides/thinking_mode).
+    See https://api-docs.deepseek.com/guides/thinking_mode.
     """
     fields: dict[str, str] = {}
     for part in parts:

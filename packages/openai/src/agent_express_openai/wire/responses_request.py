@@ -108,10 +108,14 @@ def _runs(message: Message, provider: str) -> Iterable[dict[str, Any] | ToolCall
 
 
 def _reasoning(part: Reasoning, provider: str) -> dict[str, Any] | None:
-    """The item as it came; None for another provider's and for one that came without its seal."""
+    """The item as it came, but for fields that came as null, which the API does not take back.
+
+    None for another provider's item and for one that came without its seal.
+    """
     data = part.data or {}
-    own = part.provider == provider and data.get("type") == "reasoning"
-    return dict(data) if own and data.get("encrypted_content") else None
+    if part.provider != provider or data.get("type") != "reasoning" or not data.get("encrypted_content"):
+        return None
+    return {name: value for name, value in data.items() if value is not None}
 
 
 def _call_item(part: ToolCall | ToolResult, who: str) -> dict[str, Any]:
@@ -152,9 +156,9 @@ def _input(part: Content, who: str) -> dict[str, Any]:
         case Text():
             return {"type": "input_text", "text": part.text}
         case Image(data=bytes(data)):
-            return {"type": "input_image", "image_url": data_url(data, part.media_type)}
+            return {"type": "input_image", "image_url": data_url(data, part.media_type), "detail": "auto"}
         case Image(url=str(url)):
-            return {"type": "input_image", "image_url": url}
+            return {"type": "input_image", "image_url": url, "detail": "auto"}
         case File():
             return {"type": "input_file", **_file(part, who)}
         case Opaque():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from agent_express.errors import UnsupportedError
 from agent_express.messages import OutputSchema, Settings, ToolDef
+
+from .json_values import items, mapping
 
 _WORDS = ("auto", "none", "required")
 
@@ -60,10 +62,13 @@ def with_options(body: Mapping[str, Any], options: Mapping[str, Any]) -> dict[st
         if value is None:
             result.pop(name, None)
         elif isinstance(given, Mapping) and isinstance(value, Mapping):
-            result[name] = with_options(cast(Mapping[str, Any], given), cast(Mapping[str, Any], value))
+            result[name] = with_options(mapping(given), mapping(value))
         elif isinstance(given, list) and isinstance(value, list | tuple):
-            own = cast(list[Any], given)
-            result[name] = [*own, *(each for each in cast(Iterable[Any], value) if each not in own)]
+            result[name] = _extended(items(given), items(value))
         else:
             result[name] = value
     return result
+
+
+def _extended(given: Sequence[Any], more: Sequence[Any]) -> list[Any]:
+    return [*given, *(each for each in more if each not in given)]
