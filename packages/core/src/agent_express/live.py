@@ -88,6 +88,7 @@ class LiveSession:
         "closed",
         "closing",
         "dead",
+        "gone",
         "handles",
         "inherited",
         "owner",
@@ -111,6 +112,7 @@ class LiveSession:
         self.dead: BaseException | None = None
         self.reported = False
         self.closed = False
+        self.gone: asyncio.Future[None] | None = None
         record.wake_deferred = self.start_worker
 
     async def open(self) -> None:
@@ -132,20 +134,14 @@ class LiveSession:
             Exception: What a session hook raised before its `next()`.
         """
         if self.ready is not None:
-            try:
-                await asyncio.shield(self.ready)
-            except asyncio.CancelledError:
-                if self.owner is not None and self.handles == 1 and not self.ready.done():
-                    self.owner.cancel()
-                    await settle(self.owner)
-                raise
+            await asyncio.shield(self.ready)
 
     async def _body(self, ctx: SessionContext) -> None:
         self.record.opening = False
         if self.ready is not None and not self.ready.done():
             self.ready.set_result(None)
         if self.closing is not None:
-            await self.closing
+            await asyncio.shield(self.closing)
 
     def _owner_ended(self, task: asyncio.Task[None]) -> None:
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
@@ -159,9 +155,10 @@ class LiveSession:
                 )
                 self.ready.exception()
             return
-        if self.closing is not None and not self.closing.done():
+        if not self.closed:
             self.dead = error or SessionClosedError("a session hook returned early")
-            self.kill_turn(self.closed_error())
+            if self.record.turn is not None:
+                self.kill_turn(self.closed_error())
 
     def closed_error(self) -> SessionClosedError:
         """Why no turn can run, naming the session hook's failure where there is one."""
@@ -184,9 +181,19 @@ class LiveSession:
         Raises:
             Exception: What a session hook raised, unless a caller has got it already.
         """
-        if self.closed:
+        if self.gone is not None:
+            await asyncio.shield(self.gone)
             return
+        self.gone = asyncio.get_running_loop().create_future()
         self.closed = True
+        try:
+            await self._close()
+        finally:
+            if self.runtime.sessions.get(self.record.id) is self:
+                del self.runtime.sessions[self.record.id]
+            self.gone.set_result(None)
+
+    async def _close(self) -> None:
         turn = self.record.turn
         if turn is not None and turn.task is not asyncio.current_task():
             self.kill_turn(self.closed_error())
@@ -201,7 +208,9 @@ class LiveSession:
     async def _leave_hooks(self) -> None:
         if self.owner is None:
             return
-        if self.closing is not None and not self.closing.done():
+        if self.ready is not None and not self.ready.done():
+            self.owner.cancel()
+        elif self.closing is not None and not self.closing.done():
             self.closing.set_result(None)
         if not self.owner.done():
             await settle(self.owner)

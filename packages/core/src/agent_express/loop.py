@@ -68,7 +68,7 @@ async def turn_core(ctx: TurnContext) -> None:
     turn.looping = True
     try:
         if log.batch:
-            await _settle(turn, out)
+            await _settle(turn, ctx, out)
         while await _step(turn, ctx, out):
             pass
     finally:
@@ -100,7 +100,7 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
         if turn.limit is not None:
             _refuse_all(turn)
         else:
-            await _settle(turn, out)
+            await _settle(turn, ctx, out)
     else:
         record_state(session)
     if turn.next_messages and await _continue(turn, ctx):
@@ -125,10 +125,12 @@ def _request(turn: TurnRecord, index: int) -> ModelRequest:
     return ModelRequest(turn.model, messages, system, tools, settings, schema)
 
 
-async def _settle(turn: TurnRecord, out: Channel | None) -> None:
+async def _settle(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> None:
     await run_batch(turn, turn.steps - 1, out)
     if turn.signal is not None:
         raise turn.signal
+    if still_cancelled(ctx):
+        raise asyncio.CancelledError
     record_state(turn.session)
 
 

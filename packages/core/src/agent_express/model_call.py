@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Task, current_task
+from asyncio import CancelledError, Task, current_task
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any, TypeVar, cast
@@ -16,6 +16,7 @@ from .errors import (
 )
 from .events import (
     End,
+    Event,
     ModelCalled,
     TextDelta,
 )
@@ -28,6 +29,7 @@ from .messages import (
     ToolDef,
 )
 from .models import Model
+from .onion import still_cancelled
 from .stream import Channel, sink
 
 T = TypeVar("T")
@@ -53,12 +55,21 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
         await out.send(called)
     turn.usage.count("attempts")
     task = cast(Task[Any], current_task())
+    if task.cancelling() > (turn.base_cancels if task is turn.task else 0):
+        raise CancelledError  # a hook swallowed it
     turn.busy.add(task)
     try:
         response = await _stream(ctx, request, out)
     except Exception:
         turn.usage.count("failures")
         raise
+    except CancelledError as error:
+        if still_cancelled(ctx):
+            raise
+        turn.usage.count("failures")
+        raise ProviderUnavailableError(
+            f"{request.model.name} raised CancelledError, and nobody cancelled it"
+        ) from error
     finally:
         turn.busy.discard(task)
     turn.usage.add(response.usage)
@@ -85,12 +96,17 @@ async def _stream(ctx: ModelContext, request: ModelRequest, out: Channel | None)
                 return end.result
             if turn.signal is not None:
                 raise turn.signal
-            if partial is not None and type(event) is TextDelta:
-                partial.append(event.text)
+            if type(event) is TextDelta:
+                if partial is not None:
+                    partial.append(event.text)
+            elif not isinstance(event, Event):
+                raise WrongResultError(f"{model.name} yielded a {type(event).__name__}, expected an event or End")
             if out is not None:
                 await out.send(event)
     finally:
-        await events.aclose()
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()
     raise ProviderUnavailableError(f"{model.name}: the stream ended without End")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from .answer import Answer
-from .contexts import NestedOptions, TurnContext, TurnRecord, as_messages, still_counting
+from .contexts import NestedOptions, TurnContext, TurnRecord, as_messages, still_counting, stop
 from .errors import Aborted, TurnAbortedError
 from .events import End, Event
 from .middleware import Entry
@@ -73,6 +73,7 @@ def _pass_on(turn: TurnRecord, error: TurnAbortedError, inherited: list[Entry]) 
     """A guard of the parent stops the parent too, wherever it stood when it said so."""
     if error.by in {entry.name for entry in inherited}:
         if turn.signal is None:
-            turn.signal = Aborted(error.reason)
-            turn.signal.by = error.by
-        raise turn.signal from error
+            signal = Aborted(error.reason)
+            signal.by = error.by
+            stop(turn, signal)
+        raise cast(Aborted, turn.signal) from error

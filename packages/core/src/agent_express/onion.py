@@ -181,6 +181,8 @@ class LayerNext:
             raise NextCalledTwiceError(
                 f"{self._who}: next() {state}: call it once, or write `await next.again()` to repeat it on purpose"
             )
+        if self._layer.level != "session" and still_cancelled(self._ctx):
+            raise asyncio.CancelledError
         self._attempt = getattr(self, "_attempt", 1) + 1
         await self._ctx.emit(Restarted(self._by, self._attempt, self._layer.level))
 
@@ -300,8 +302,11 @@ def _streaming(level: Level, name: str, hook: Hook, *, is_rim: bool) -> Hook:
                     elif not isinstance(event, Event):
                         raise WrongResultError(f"{name}.{level} yielded {_kind(event)}, expected an event or End")
                     else:
-                        if is_rim and type(event) is TextDelta:
-                            ctx._turn.partial.append(event.text)
+                        turn = ctx._turn
+                        if turn.signal is not None:
+                            raise turn.signal
+                        if is_rim and type(event) is TextDelta and not ctx._purpose:
+                            turn.partial.append(event.text)
                         if out is not None:
                             await out.send(event)
                 except BaseException as error:

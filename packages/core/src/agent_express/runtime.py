@@ -34,7 +34,7 @@ class OpenAgent:
         self.observer = observer
         self.tools: dict[str, AnyTool] = {}
         self.tool_entries: list[Entry] = []
-        self.identities = {id(entry.thing): entry.name for entry in entries}
+        self.identities = {id(entry.thing): entry.name for entry in entries if not isinstance(entry.thing, Tool)}
         for tool in (*tools, *[tool for entry in entries for tool in entry.tools]):
             self.take_tool(self.tools, tool)
         self.chains = Chains(entries, observer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
@@ -23,6 +24,7 @@ from .order import check_order
 from .outputs import compile_output
 from .runtime import OpenAgent
 from .state import State
+from .stream import sink
 from .turn import TurnOptions, run_turn
 from .turn_stream import TurnStream
 
@@ -64,43 +66,41 @@ class Session:
     async def __aenter__(self) -> Self:
         runtime: OpenAgent = self._agent._open_runtime()
         live = cast(LiveSession | None, runtime.sessions.get(self.id))
+        while live is not None and live.gone is not None:
+            await asyncio.shield(live.gone)  # what is closing is not joined
+            live = runtime.sessions.get(self.id)
+        is_new = live is None
         if live is None:
-            await self._open(runtime)
+            live = self._made(runtime)
         else:
             self._options.check_user(live.record)
-            live.handles += 1
-            self._live = live
-            try:
-                await live.wait_ready()
-            except BaseException:
-                live.handles -= 1
-                self._live = None
-                raise
+        self._live = live
+        live.handles += 1
+        try:
+            await (live.open() if is_new else live.wait_ready())
+        except BaseException:
+            await self._let_go()
+            raise
         return self
 
-    async def _open(self, runtime: OpenAgent) -> None:
+    def _made(self, runtime: OpenAgent) -> LiveSession:
         record = self._options.record(runtime, self.id)
-        live = self._live = LiveSession(runtime, record, self._options.inherited)
-        live.handles = 1
+        live = LiveSession(runtime, record, self._options.inherited)
         runtime.sessions[self.id] = live
         record.log.append(SessionOpened(self.id, cast(Any, runtime.info).name, record.user_id))
-        try:
-            await live.open()
-        except BaseException:
-            runtime.sessions.pop(self.id, None)
-            self._live = None
-            raise
+        return live
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        await self._let_go()
+
+    async def _let_go(self) -> None:
         live, self._live = self._live, None
-        if live is None:
-            return
-        live.handles -= 1
-        if live.handles == 0:
-            live.runtime.sessions.pop(self.id, None)
-            await live.close()
+        if live is not None:
+            live.handles -= 1
+            if live.handles == 0:
+                await live.close()
 
     # --- what a session shows -------------------------------------------------------------------
 
@@ -166,7 +166,14 @@ class Session:
             SessionBusyError: Another turn is running.
             TurnError: The turn ended without an answer; its kind says why.
         """
-        return await self._turn(*self._prepared(input, output, **options))
+        prepared = self._prepared(input, output, **options)
+        if sink.get() is None or self._record.enclosing is not None:
+            return await self._turn(*prepared)
+        silenced = sink.set(None)  # the stream of another turn, in whose hook or tool this one is run
+        try:
+            return await self._turn(*prepared)
+        finally:
+            sink.reset(silenced)
 
     @overload
     def stream(self, input: Input, *, output: type[T], **options: Unpack[RunOptions]) -> TurnStream[T]: ...
@@ -213,9 +220,14 @@ class Session:
         live = self._opened()
         record = live.record
         lock = record.lock
-        if on_busy == "error" and lock.locked():
+        if on_busy == "error" and (lock.locked() or record.waiting):
             raise SessionBusyError(f'session {self.id} is running a turn: wait for it, or run with on_busy="wait"')
-        async with lock:
+        record.waiting += 1
+        try:
+            await lock.acquire()
+        finally:
+            record.waiting -= 1
+        try:
             if live.closed or live.dead is not None or self._live is None:
                 raise live.closed_error()
             for message in earlier:
@@ -223,6 +235,8 @@ class Session:
             if not options.entries:
                 return await run_turn(record, options, live.chains)
             return await self._turn_with(live, options)
+        finally:
+            lock.release()
 
     async def _turn_with(self, live: LiveSession, options: TurnOptions) -> Answer[Any]:
         """Run a turn with middleware of its own: chains, tools, events and state of this turn only."""

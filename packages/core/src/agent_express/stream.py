@@ -148,6 +148,9 @@ class Feed:
             try:
                 self._batch = await self._channel.receive()
             except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if self._channel.abandoned and task is not None and not task.cancelling():
+                    raise StopAsyncIteration from None  # another task closed it
                 await self.aclose()  # inner layers unwind before the frame that waits here does
                 raise
             if not self._batch:

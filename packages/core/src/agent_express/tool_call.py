@@ -193,6 +193,8 @@ async def _run_body(ctx: ToolContext, tool: Tool, text: str) -> ToolResult:
     turn = ctx._turn
     turn.usage.count("tool_calls")
     task = cast(asyncio.Task[Any], asyncio.current_task())
+    if task.cancelling() > (turn.base_cancels if task is turn.task else 0):
+        raise asyncio.CancelledError  # a hook swallowed it
     turn.busy.add(task)
     try:
         outcome: ToolResult | ToolError = await tool.run(ctx, text, _progress)

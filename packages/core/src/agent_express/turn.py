@@ -178,6 +178,8 @@ def _begin(session: SessionRecord, options: TurnOptions, chains: Chains) -> Turn
     turn.task, turn.base_cancels = task, task.cancelling() if task is not None else 0
     session.turn = turn
     session.turns += 1
+    if session.enclosing is not None:
+        session.enclosing.nested.append(turn)
     return turn
 
 
@@ -267,6 +269,8 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
     ended = TurnEnded(turn.id, status, reason, by, record)
     log.append(ended)
     turn.status = status
+    if session.enclosing is not None:
+        session.enclosing.nested.remove(turn)
     turn.looping = False
     if turn.signal is None:
         turn.signal = Aborted("the turn is over")  # for what a hook left running behind

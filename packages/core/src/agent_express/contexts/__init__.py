@@ -16,6 +16,7 @@ from .records import (
     TurnRecord,
     log_continuation,
     still_counting,
+    stop,
 )
 from .resources import Resources
 from .said import as_messages, from_middleware
@@ -45,4 +46,5 @@ __all__ = [
     "layer_frames",
     "log_continuation",
     "still_counting",
+    "stop",
 ]

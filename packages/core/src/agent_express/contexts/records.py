@@ -115,6 +115,7 @@ class SessionRecord:
     opening: bool = True
     identified: bool = False
     turns: int = 0
+    waiting: int = 0
     turn: TurnRecord | None = None
     deferred: deque[tuple[str, Callable[[], Awaitable[Any]]]] | None = None
     wake_deferred: Callable[[], None] | None = None
@@ -165,10 +166,19 @@ class TurnRecord:
     base_cancels: int = 0
     task: asyncio.Task[Any] | None = None
     unwinding: int = 0
+    nested: list[TurnRecord] = field(default_factory=list["TurnRecord"])
     clock: asyncio.Timeout | None = None
     busy: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
     killed: BaseException | None = None
     extra: tuple[Any, ...] = ()
+
+
+def stop(turn: TurnRecord, signal: Signal) -> None:
+    """Mark *turn* and the turns nested in it as stopped: no model or tool call starts in them any more."""
+    if turn.signal is None:
+        turn.signal = signal
+    for each in turn.nested:
+        stop(each, signal)
 
 
 def still_counting(turn: TurnRecord) -> TurnRecord:

@@ -167,6 +167,11 @@ class SessionContext(AgentContext):
         Raises:
             EventError: Not an event, declared by nobody, or not JSON.
         """
+        nothing = self._log_only(event)
+        out = sink.get()
+        return nothing if out is None else out.send(event)
+
+    def _log_only(self, event: Event) -> Awaitable[None]:
         try:
             if event.durable:
                 self._session.log.append(event)
@@ -176,8 +181,7 @@ class SessionContext(AgentContext):
             raise EventError(
                 f"emit() takes events, got {type(event).__name__}; a hook ends its stream by yielding End"
             ) from None
-        out = sink.get()
-        return _NOTHING if out is None else out.send(event)
+        return _NOTHING
 
     def defer(self, fn: Callable[[], Awaitable[Any]]) -> None:
         """Run *fn* after the answer was delivered, one after the other, in a task the session owns.

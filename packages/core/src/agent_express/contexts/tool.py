@@ -20,6 +20,7 @@ class ToolContext(TurnContext):
 
     __slots__ = (
         "_answered_by",
+        "_call",
         "_called",
         "_denied_by",
         "_index",
@@ -31,8 +32,7 @@ class ToolContext(TurnContext):
         "_started",
         "_stopped",
         "_text",
-        "call",
-        "tool",
+        "_tool",
     )
 
     def __init__(
@@ -51,8 +51,7 @@ class ToolContext(TurnContext):
         self._turn = turn
         self._base = (None, early)
         self._index, self._key, self._text = index, key, text
-        self.call = call
-        self.tool = tool
+        self._call, self._tool = call, tool
         self._stopped: ToolResult | None = None
         self._denied_by: str | None = None
         self._skipped_by: str | None = None
@@ -63,6 +62,16 @@ class ToolContext(TurnContext):
     @property
     def _core_name(self) -> str:  # type: ignore[override]
         return f"tool {self.call.name}"
+
+    @property
+    def call(self) -> ToolCall:
+        """The call as it is recorded."""
+        return self._call
+
+    @property
+    def tool(self) -> AnyTool | None:
+        """The tool that is called; None where there is none of that name."""
+        return self._tool
 
     @property
     def call_id(self) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar, overload
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar, cast, overload
 
 from ..errors import Aborted, HookError, TooLateError
-from ..events import TurnStatus
+from ..events import Event, TurnStatus
 from ..messages import Message, ModelResponse, Named, Settings
 from .caller import caller
-from .records import AskOptions, NestedOptions, TurnRecord, log_continuation
+from .records import AskOptions, NestedOptions, TurnRecord, log_continuation, stop
 from .said import as_answer, as_messages, from_middleware
 from .session import SessionContext
 from .usage import TurnUsage
@@ -61,6 +61,18 @@ class TurnContext(SessionContext):
         """What this turn has used so far."""
         return self._turn.usage
 
+    def emit(self, event: Event) -> Awaitable[None]:
+        """Put *event* into the log, if it is durable, and into the stream.
+
+        After an abort nothing is streamed any more.
+
+        Raises:
+            EventError: Not an event, declared by nobody, or not JSON.
+        """
+        if self._turn.signal is None:
+            return super().emit(event)
+        return self._log_only(event)
+
     @property
     def input(self) -> Message:
         """The user's message; a turn hook may replace it before `next()`, the core logs the final form."""
@@ -92,9 +104,10 @@ class TurnContext(SessionContext):
         """
         turn = self._turn
         if turn.signal is None:
-            turn.signal = Aborted(reason)
-            turn.signal.by = caller(self)
-        raise turn.signal
+            signal = Aborted(reason)
+            signal.by = caller(self)
+            stop(turn, signal)
+        raise cast(Aborted, turn.signal)
 
     def continue_turn(self, message: Message | str) -> None:
         """Make the loop take *message*, after the results of open calls, and go on.
