@@ -219,9 +219,9 @@ class ProviderKit:
     # --- streams that go wrong ------------------------------------------------------------------
 
     async def test_an_error_event_in_mid_stream_is_a_retryable_error(self) -> None:
-        """A status of 200 does not make it an answer."""
+        """Neither a status of 200 makes it an answer, nor what the provider sends afterwards."""
         spoken = self.spoken(Text("one two three"))
-        async with self._serving(Reply((*spoken.opening, self.broken()))) as (model, _):
+        async with self._serving(Reply((*spoken.opening, self.broken(), *spoken.closing))) as (model, _):
             error = await fails(model, ask(model, "Count."), ModelError)
         true(error.retryable, f"an overloaded provider must be retryable, found {error!r}")
 

@@ -38,12 +38,12 @@ class Reply:
 
 def json_reply(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
     """Make a reply of one JSON document."""
-    return Reply((json.dumps(body).encode(),), status, {"content-type": "application/json", **(headers or {})})
+    return Reply((json.dumps(body, ensure_ascii=False).encode(),), status, {"content-type": "application/json", **(headers or {})})
 
 
 def sse(data: Any, event: str = "") -> bytes:
     """One server-sent event; *data* is sent as JSON, a string as it is."""
-    text = data if isinstance(data, str) else json.dumps(data)
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     return (f"event: {event}\n" if event else "").encode() + f"data: {text}\n\n".encode()
 
 
