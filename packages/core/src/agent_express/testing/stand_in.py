@@ -38,7 +38,8 @@ class Reply:
 
 def json_reply(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
     """Make a reply of one JSON document."""
-    return Reply((json.dumps(body, ensure_ascii=False).encode(),), status, {"content-type": "application/json", **(headers or {})})
+    written = json.dumps(body, ensure_ascii=False).encode()
+    return Reply((written,), status, {"content-type": "application/json", **(headers or {})})
 
 
 def sse(data: Any, event: str = "") -> bytes:
