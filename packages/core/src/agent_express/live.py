@@ -141,7 +141,12 @@ class LiveSession:
         if self.ready is not None and not self.ready.done():
             self.ready.set_result(None)
         if self.closing is not None:
-            await asyncio.shield(self.closing)
+            try:
+                await asyncio.shield(self.closing)
+            except asyncio.CancelledError:
+                self.dead = SessionClosedError("a session hook cancelled its next()")
+                await self._end_turn()  # before the hook gives back what the turn works with
+                raise
 
     def _owner_ended(self, task: asyncio.Task[None]) -> None:
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
@@ -193,12 +198,24 @@ class LiveSession:
                 del self.runtime.sessions[self.record.id]
             self.gone.set_result(None)
 
-    async def _close(self) -> None:
+    async def _end_turn(self) -> None:
+        """Cancel the running turn and wait until it has ended."""
         turn = self.record.turn
-        if turn is not None and turn.task is not asyncio.current_task():
-            self.kill_turn(self.closed_error())
-            async with self.record.lock:
-                pass
+        if turn is None or turn.task is asyncio.current_task():
+            return
+        self.kill_turn(self.closed_error())
+        interrupted: asyncio.CancelledError | None = None
+        while self.record.turn is turn:
+            try:
+                async with self.record.lock:
+                    pass
+            except asyncio.CancelledError as error:
+                interrupted = error
+        if interrupted is not None:
+            raise interrupted
+
+    async def _close(self) -> None:
+        await self._end_turn()
         try:
             await self._drain()
         finally:

@@ -345,10 +345,14 @@ def _pull(ctx: Any, out: Channel | None, inner: _StreamNext, events: Any) -> Gen
         while True:
             try:
                 sent = yield waiting
-            except asyncio.CancelledError as error:
-                if _is_torn_down(ctx._turn, out):
-                    yield from inner.aclose().__await__()
-                waiting = step.throw(error)
+            except BaseException as error:
+                cause = error
+                if isinstance(error, asyncio.CancelledError) and _is_torn_down(ctx._turn, out):
+                    try:
+                        yield from inner.aclose().__await__()
+                    except BaseException as other:  # cancelled once more: the hook must hear of it all the same
+                        cause = other
+                waiting = step.throw(cause)
             else:
                 waiting = step.send(sent)
     except StopIteration as done:

@@ -18,6 +18,7 @@ from .events import End
 from .messages import Audio, File, Image, Json, Opaque, Resource, Text, ToolDef, ToolResult
 from .results import to_result
 from .signature import Signature, explain
+from .threads import CancelToken as CancelToken
 from .threads import in_thread
 
 _PARTS = (Text, Json, Image, Audio, File, Resource, Opaque)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar, cast, overload
 
 from ..errors import Aborted, HookError, TooLateError
@@ -49,7 +50,9 @@ class TurnContext(SessionContext):
     @property
     def metadata(self) -> Mapping[str, Any]:
         """What the session was opened with and, over it, what the turn was run with."""
-        return {**self._session.metadata, **(self._turn.metadata or {})}
+        own = self._turn.metadata
+        held = self._session.metadata
+        return MappingProxyType({**held, **own}) if own else held
 
     @property
     def status(self) -> TurnStatus:
