@@ -75,28 +75,66 @@ def named(name: str, thing: T) -> Named[T]:
     return Named(name, thing)
 
 
-class _SessionHook(Protocol):
-    def session(self, ctx: Any, next: Any) -> Any: ...
+class InitHook(Protocol):
+    """An object with an `init` hook."""
+
+    def init(self, ctx: AgentContext) -> Awaitable[None]:
+        """Get ready, once, when the agent opens."""
+        ...
 
 
-class _TurnHook(Protocol):
-    def turn(self, ctx: Any, next: Any) -> Any: ...
+class DisposeHook(Protocol):
+    """An object with a `dispose` hook."""
+
+    def dispose(self) -> Awaitable[None]:
+        """Give back what `init` took, once, when the agent closes."""
+        ...
 
 
-class _ModelHook(Protocol):
-    def model(self, ctx: Any, next: Any) -> Any: ...
+class SessionHook(Protocol):
+    """An object with a `session` hook."""
+
+    def session(self, ctx: SessionContext, next: Next[None]) -> Awaitable[None]:
+        """Wrap the time a conversation is open in this process."""
+        ...
 
 
-class _ToolHook(Protocol):
-    def tool(self, ctx: Any, next: Any) -> Any: ...
+class TurnHook(Protocol):
+    """An object with a `turn` hook."""
+
+    def turn(self, ctx: TurnContext, next: Next[None]) -> Awaitable[None] | AsyncIterator[Event | End[Any]]:
+        """Wrap one user message and its answer."""
+        ...
 
 
-class _InitHook(Protocol):
-    def init(self, ctx: Any) -> Any: ...
+class ModelHook(Protocol):
+    """An object with a `model` hook."""
+
+    def model(
+        self, ctx: ModelContext, next: Next[ModelResponse]
+    ) -> Awaitable[ModelResponse] | AsyncIterator[Event | End[ModelResponse]]:
+        """Wrap one model call."""
+        ...
 
 
-class _DisposeHook(Protocol):
-    def dispose(self) -> Any: ...
+class ToolHook(Protocol):
+    """An object with a `tool` hook."""
+
+    def tool(
+        self, ctx: ToolContext, next: Next[ToolResult]
+    ) -> Awaitable[ToolResult] | AsyncIterator[Event | End[ToolResult]]:
+        """Wrap one tool call."""
+        ...
+
+
+HookFunction: TypeAlias = (
+    Callable[[SessionContext, Next[None]], Awaitable[None]]
+    | Callable[[TurnContext, Next[None]], Awaitable[None] | AsyncIterator[Event | End[Any]]]
+    | Callable[
+        [ModelContext, Next[ModelResponse]], Awaitable[ModelResponse] | AsyncIterator[Event | End[ModelResponse]]
+    ]
+    | Callable[[ToolContext, Next[ToolResult]], Awaitable[ToolResult] | AsyncIterator[Event | End[ToolResult]]]
+)
 
 
 class _HasTools(Protocol):
@@ -117,13 +155,13 @@ class _HasEvents(Protocol):
 Usable: TypeAlias = (
     Middleware
     | Tool
-    | Callable[[Any, Any], Awaitable[Any] | AsyncIterator[Any]]
-    | _SessionHook
-    | _TurnHook
-    | _ModelHook
-    | _ToolHook
-    | _InitHook
-    | _DisposeHook
+    | HookFunction
+    | SessionHook
+    | TurnHook
+    | ModelHook
+    | ToolHook
+    | InitHook
+    | DisposeHook
     | _HasTools
     | _HasState
     | _HasEvents

@@ -60,6 +60,11 @@ class TurnContext(SessionContext):
         return _status(self._turn)
 
     @property
+    def resumed(self) -> bool:
+        """Whether this turn goes on after a park or a crash; false while sessions live in memory only."""
+        return False
+
+    @property
     def usage(self) -> TurnUsage:
         """What this turn has used so far."""
         return self._turn.usage
