@@ -1,0 +1,193 @@
+"""Cancelled at every step: nothing is left, clean-up runs innermost first, the session goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from packages.core.tests.scene import Scene, check_next_turn, check_partial, check_tidy, endings
+from packages.core.tests.stepping import Steps, ended, everywhere, telling
+
+from agent_express import Agent, End, Event, Session, ToolReturned, tool
+from agent_express.events import ModelResponded, TurnStarted
+from agent_express.testing import ScriptedModel, call, no_leaks
+
+
+@dataclass
+class Client:
+    """Somebody who runs a turn, and what it has seen."""
+
+    seen: list[Event] = field(default_factory=list)
+    pauses: int = 0
+    leave_after: int | None = None
+
+    async def run(self, session: Session) -> str:
+        return (await session.run("go")).text
+
+    async def stream(self, session: Session) -> str:
+        async with session.stream("go") as events:
+            async for event in events:
+                if not isinstance(event, End):
+                    self.seen.append(event)
+                if len(self.seen) == self.leave_after:
+                    return "left"
+                for _ in range(self.pauses):
+                    await asyncio.sleep(0)
+            return events.answer.text
+
+
+How = Callable[[Client, Session], Coroutine[Any, Any, str]]
+both_ways = pytest.mark.parametrize("how", [Client.run, Client.stream], ids=["run", "stream"])
+
+
+@asynccontextmanager
+async def quiet(scene: Scene) -> AsyncIterator[Session]:
+    """A session in which a turn leaves nothing behind and after which another one works."""
+    scene.reset()
+    async with scene.agent.session() as session:
+        async with no_leaks():
+            yield session
+        check_tidy(scene)
+        await check_next_turn(scene, session)
+    assert scene.trail.inside == []
+
+
+def check_cancelled(session: Session, client: Client, got: object, *, may_be_late: bool) -> None:
+    """Check what the log says of a turn whose task was cancelled.
+
+    It may be late for the turn behind a stream: its answer stands, and the client is told of its cancellation only
+    when it reads on.
+    """
+    assert isinstance(got, asyncio.CancelledError) or got == Scene.ANSWER
+    if session.log.of(TurnStarted):
+        [status] = endings(session)
+        if got == Scene.ANSWER or (may_be_late and status == "completed"):
+            assert status == "completed"
+        else:
+            assert status == "cancelled"
+            check_partial(session, client.seen)
+
+
+async def cancel_at(scene: Scene, how: How, client: Client, steps: Steps, *ks: int) -> None:
+    """Run the turn and cancel its task at these steps."""
+    async with quiet(scene) as session:
+        answered: list[bool] = []
+        with steps.watching():
+            task = asyncio.create_task(how(client, session))
+            steps.at(ks[0], lambda: answered.append(len(session.log.of(ModelResponded)) == 2))
+            for k in ks:
+                steps.at(k, task.cancel)
+            got = await ended(task)
+        check_cancelled(session, client, got, may_be_late=how is Client.stream and answered == [True])
+
+
+@pytest.mark.parametrize("pauses", [0, 3], ids=["quick", "slow"])
+@both_ways
+async def test_a_turn_cancelled_at_any_step_leaves_nothing_and_the_next_turn_works(how: How, pauses: int) -> None:
+    scene = Scene()
+    async with scene.agent:
+        await everywhere("cancelled", lambda steps, k: cancel_at(scene, how, Client(pauses=pauses), steps, k))
+
+
+@both_ways
+@pytest.mark.parametrize("later", [1, 2, 3, 5, 8])
+async def test_a_second_cancellation_during_the_clean_up_changes_nothing(how: How, later: int) -> None:
+    scene = Scene()
+    async with scene.agent:
+        await everywhere(
+            f"cancelled, and once more {later} steps later,",
+            lambda steps, k: cancel_at(scene, how, Client(), steps, k, k + later if k else 0),
+        )
+
+
+async def test_a_turn_is_cancelled_at_any_step_although_events_wait_for_a_slow_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent_express.stream.ROOM", 1)
+    scene = Scene()
+    async with scene.agent:
+        await everywhere("cancelled", lambda steps, k: cancel_at(scene, Client.stream, Client(pauses=1), steps, k))
+
+
+@pytest.mark.parametrize("room", [64, 1], ids=["buffered", "unbuffered"])
+async def test_a_client_that_leaves_after_any_event_finds_everything_closed(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr("agent_express.stream.ROOM", room)
+    scene, whole = Scene(), Client()
+    async with scene.agent:
+        async with quiet(scene) as session:
+            await whole.stream(session)
+        for k in range(1, len(whole.seen) + 1):
+            with telling(f"left after event {k}, {whole.seen[k - 1]!r}"):
+                client = Client(leave_after=k)
+                async with quiet(scene) as session:
+                    assert await client.stream(session) == "left"
+                    assert endings(session) == ["completed" if k == len(whole.seen) else "cancelled"]
+                    check_partial(session, client.seen)
+
+
+async def test_a_stream_that_another_task_closes_at_any_step_is_closed_for_its_reader_too() -> None:
+    scene = Scene()
+
+    async def once(steps: Steps, k: int) -> None:
+        async with quiet(scene) as session:
+            stream = session.stream("go")
+            closing: list[asyncio.Task[None]] = []
+
+            async def read() -> None:
+                async with stream as events:
+                    async for _ in events:
+                        pass
+
+            def close() -> None:
+                closing.append(asyncio.create_task(stream.__aexit__(None, None, None)))
+
+            with steps.watching():
+                steps.at(k, close)
+                got = await ended(asyncio.create_task(read()))
+                for task in closing:
+                    assert await ended(task) is None
+            assert endings(session) in ([], ["cancelled"], ["completed"])
+            assert not isinstance(got, asyncio.CancelledError), "nobody cancelled the reader"
+
+    async with scene.agent:
+        await everywhere("closed", once)
+
+
+async def test_a_whole_run_cancelled_at_any_step_opens_and_closes_everything_in_order() -> None:
+    scene = Scene()
+
+    async def once(steps: Steps, k: int) -> None:
+        scene.reset()
+        async with no_leaks():
+            with steps.watching():
+                task = asyncio.create_task(scene.agent.run("go"))
+                steps.at(k, task.cancel)
+                got = await ended(task)
+        assert isinstance(got, asyncio.CancelledError) or str(got) == Scene.ANSWER
+        check_tidy(scene)
+        assert scene.trail.inside == []
+        assert scene.opened.is_open == 0
+
+    await everywhere("cancelled", once)
+
+
+async def test_a_tool_that_raises_cancelled_error_of_its_own_has_failed() -> None:
+    @tool
+    async def flaky() -> str:
+        """Give up on its own helper."""
+        helper = asyncio.ensure_future(asyncio.sleep(60))
+        helper.cancel()
+        await helper
+        return "never"
+
+    model = ScriptedModel([call("flaky"), call("flaky")], "It failed.")
+    async with Agent(model, tools=[flaky]) as agent, no_leaks():
+        answer = await agent.run("go")
+    assert answer.text == "It failed."
+    assert [returned.how for returned in answer.events if isinstance(returned, ToolReturned)] == ["failed", "failed"]
