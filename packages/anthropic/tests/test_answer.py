@@ -228,6 +228,20 @@ damaged = st.recursive(
 )
 
 
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ([], "has no type"),
+        ({"type": "message_start"}, "has no message"),
+        ({"type": "content_block_start", "index": "0"}, "has no index"),
+        ({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta"}}, "block 0, which has not begun"),
+    ],
+)
+def test_a_damaged_event_is_told_by_what_it_lacks(event: Any, why: str) -> None:
+    with pytest.raises(ProviderUnavailableError, match=why):
+        fed(event)
+
+
 @given(st.lists(damaged, max_size=5))
 def test_no_stream_makes_it_raise_anything_but_a_retryable_error(events: list[Any]) -> None:
     with pytest.raises(ProviderUnavailableError):  # by itself, none of these events can make an answer whole

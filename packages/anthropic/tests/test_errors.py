@@ -153,11 +153,6 @@ def test_a_request_that_cannot_be_put_into_bytes_is_a_bad_one(error: Exception) 
     assert type(sending_failed(error, NAME)) is BadRequestError
 
 
-def test_an_error_of_ours_stays_as_it_is() -> None:
-    ours = ProviderUnavailableError("broken")
-    assert reading_failed(ours, NAME) is ours
-
-
 @pytest.mark.parametrize(("said", "retryable"), [("true", True), ("false", False)])
 def test_the_servers_own_word_on_trying_again_wins(said: str, retryable: bool) -> None:
     for status in (400, 429, 501):

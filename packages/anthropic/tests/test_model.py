@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from anthropic import AsyncAnthropic
+from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, AsyncAnthropicVertex
 
 from agent_express.errors import (
     AuthenticationError,
@@ -22,7 +22,7 @@ from agent_express.errors import (
 from agent_express.events import TextDelta
 from agent_express.messages import Message, ModelRequest, ModelResponse, Reasoning, Settings, Text
 from agent_express.models import Model, complete, resolve_model
-from agent_express.testing.stand_in import Reply, StandIn, never_accepting, sse, stand_in
+from agent_express.testing.stand_in import Reply, StandIn, json_reply, never_accepting, sse, stand_in
 from agent_express_anthropic import AnthropicModel, create
 
 
@@ -148,6 +148,13 @@ async def test_a_key_that_was_copied_badly_is_told_without_showing_it(key: str) 
     assert key not in str(caught.value)
 
 
+async def test_credentials_that_cannot_be_loaded_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_PROFILE", "nobody")
+    model = create("claude-kit")
+    with pytest.raises(AuthenticationError, match=r"the credentials cannot be loaded: .*nobody"):
+        await complete(model, ask(model))
+
+
 async def test_an_address_without_a_scheme_is_told() -> None:
     model = AnthropicModel("claude-kit", api_key="kit", base_url="localhost:8000")
     with pytest.raises(BadRequestError, match="expected it to start with http:// or https://"):
@@ -182,6 +189,22 @@ async def test_a_handed_in_client_without_a_key_says_so(server: StandIn) -> None
             await complete(model, ask(model))
 
 
+async def test_the_sdks_clients_for_other_clouds_take_the_same_requests() -> None:
+    async with stand_in(json_reply({"message": "no such model"}, 400)) as server:
+        bedrock = AsyncAnthropicBedrock(aws_region="eu-north-1", api_key="kit", base_url=server.url)
+        vertex = AsyncAnthropicVertex(region="global", project_id="kit", access_token="kit", base_url=server.url)
+        for client in (bedrock, vertex):
+            model = AnthropicModel("claude-sonnet-5-5", client=client)
+            with pytest.raises(BadRequestError, match="no such model"):
+                await complete(model, ask(model))
+            await client.close()
+    assert [request.path.rpartition("/")[2] for request in server.requests] == [
+        "invoke-with-response-stream",
+        "claude-sonnet-5-5:streamRawPredict",
+    ]
+    assert all(request.json()["messages"] for request in server.requests)
+
+
 async def test_two_agents_can_share_a_model_and_the_last_to_close_closes_the_client(
     model: AnthropicModel, clients: list[AsyncAnthropic]
 ) -> None:
@@ -208,7 +231,7 @@ async def test_calls_at_once_share_the_first_client(model: AnthropicModel, clien
     assert [client.is_closed() for client in clients] == [True]
 
 
-def test_one_model_works_in_one_event_loop_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_model_works_in_one_event_loop_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
     model = AnthropicModel("claude-kit", api_key="kit")
 
     async def once() -> str:
@@ -216,7 +239,7 @@ def test_one_model_works_in_one_event_loop_after_another(monkeypatch: pytest.Mon
             monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
             return (await complete(model, ask(model))).message.text
 
-    assert [asyncio.run(once()) for _ in range(2)] == ["hi", "hi"]
+    assert [await asyncio.to_thread(asyncio.run, once()) for _ in range(2)] == ["hi", "hi"]
 
 
 # --- streams ------------------------------------------------------------------------------------

@@ -113,6 +113,11 @@ def test_one_of_becomes_any_of_and_its_discriminator_goes() -> None:
     assert closed(schema) == {"anyOf": [{"type": "string"}, {"type": "null"}]}
 
 
+def test_constants_and_intersections_stay() -> None:
+    schema = {"allOf": [{"const": "a"}, {"type": "string"}]}
+    assert closed(schema) == schema
+
+
 def test_the_schema_handed_in_is_not_changed() -> None:
     schema = Owner.model_json_schema()
     before = json.dumps(schema)

@@ -77,8 +77,6 @@ def reading_failed(error: Exception, name: str) -> ModelError:
     Here the SDK lets through what its HTTP client and its decoder raise: a dropped connection, a read that took too
     long, an event that is not JSON or not UTF-8.
     """
-    if isinstance(error, ModelError):
-        return error
     return _from_sdk(error, name) or _broken(error, name)
 
 
@@ -136,6 +134,8 @@ def _classified(status: int, said: str, code: str, text: str, known: dict[str, A
             return AuthenticationError(f"{text}; {_KEY}", **known)
         case 402:
             return RateLimitError(f"{text}; see the billing page of the Claude Console", **{"retryable": False} | known)
+        case 404:
+            return BadRequestError(f"{text}; check the model's name and the base_url", **known)
         case 413:
             return ContextOverflowError(f"{text}; shorten the history or send smaller files", **known)
         case 400 if _TOO_LONG.search(said):
@@ -157,10 +157,10 @@ def _classified(status: int, said: str, code: str, text: str, known: dict[str, A
 
 
 def _details(body: object) -> tuple[str, str, str]:
-    """The type, the message and the code of an error's body; empty where it is not of the API's shape."""
+    """The type, the message and the code of an error's body; of another shape (Bedrock's, a proxy's) the message."""
     error = as_object(as_object(body).get("error"))
     if not error:
-        return "", body[:500] if isinstance(body, str) else "", ""
+        return "", body[:500] if isinstance(body, str) else str(as_object(body).get("message") or ""), ""
     details = as_object(error.get("details"))
     return str(error.get("type") or ""), str(error.get("message") or ""), str(details.get("error_code") or "")
 

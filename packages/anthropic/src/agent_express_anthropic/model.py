@@ -75,7 +75,7 @@ class AnthropicModel:
         self._max_tokens, self._cache_ttl = max_tokens, cache_ttl
         self._given = client
         self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncAnthropic] = WeakKeyDictionary()
-        self._users = 0
+        self._users: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
 
     async def init(self) -> None:
         """Import the SDK and make the client, so that the first call does not have to.
@@ -85,15 +85,19 @@ class AnthropicModel:
             AuthenticationError: There is no key.
         """
         await self._client()
-        self._users += 1
+        loop = asyncio.get_running_loop()
+        self._users[loop] = self._users.get(loop, 0) + 1
 
     async def dispose(self) -> None:
-        """Close the client made here, once as often called as `init()`; one that was handed in stays open."""
-        self._users = max(self._users - 1, 0)
-        if self._users == 0:
-            made = self._made.pop(asyncio.get_running_loop(), None)
-            if made is not None:
-                await made.close()
+        """Close the client made here, once called as often as `init()`; one that was handed in stays open."""
+        loop = asyncio.get_running_loop()
+        left = self._users.pop(loop, 0) - 1
+        if left > 0:
+            self._users[loop] = left
+            return
+        made = self._made.pop(loop, None)
+        if made is not None:
+            await made.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event | End[ModelResponse], None]:
         """Answer *request*: deltas, then `End(ModelResponse)`. Closing it closes the connection.
