@@ -5,14 +5,26 @@ Everything here is frozen and shared between contexts, log and stores; a change 
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, Self, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias
 
-from pydantic import ConfigDict
-from pydantic_core import from_json
+from .parts import (
+    Audio,
+    File,
+    Frozen,
+    Image,
+    Json,
+    Opaque,
+    Part,
+    Reasoning,
+    Resource,
+    ResultPart,
+    Text,
+    ToolCall,
+    ToolResult,
+    setters,
+)
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
 Mark: TypeAlias = Literal["", "superseded", "interrupted"]
@@ -28,191 +40,8 @@ class Named(Protocol):
         ...
 
 
-class _Frozen:
-    __slots__ = ()
-    __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with *changes*."""
-        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
-
-
-def _setters(kind: type, *names: str) -> list[Callable[[Any, Any], None]]:
-    """The slots' own setters: what a frozen class's `__init__` needs, at half the price of `object.__setattr__`."""
-    return [getattr(kind, name).__set__ for name in names]
-
-
-@dataclass(frozen=True, slots=True)
-class Text(_Frozen):
-    """Plain text."""
-
-    text: str
-    kind: Literal["text"] = field(default="text", kw_only=True, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Image(_Frozen):
-    """A picture: either the bytes or an address the provider can fetch."""
-
-    data: bytes | None = field(default=None, repr=False)
-    url: str | None = None
-    media_type: str = "image/png"
-    kind: Literal["image"] = field(default="image", kw_only=True, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Audio(_Frozen):
-    """A sound: the bytes and their format."""
-
-    data: bytes = field(repr=False)
-    media_type: str = "audio/wav"
-    kind: Literal["audio"] = field(default="audio", kw_only=True, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class File(_Frozen):
-    """A document: the bytes, an address, or the id of a file that the provider holds."""
-
-    data: bytes | None = field(default=None, repr=False)
-    url: str | None = None
-    file_id: str | None = None
-    media_type: str = "application/pdf"
-    name: str | None = None
-    kind: Literal["file"] = field(default="file", kw_only=True, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Reasoning(_Frozen):
-    """The model's thinking, as far as the provider shows it.
-
-    Attributes:
-        text: What may be read; empty where the provider only sends it sealed.
-        signature: The provider's seal; sent back unchanged.
-        data: What else the provider wants back unchanged (an id, encrypted content), as JSON.
-        provider: Who sent it; other providers do not get it back.
-    """
-
-    text: str = ""
-    signature: str | None = None
-    data: Mapping[str, Any] | None = None
-    provider: str = ""
-    kind: Literal["reasoning"] = field(default="reasoning", kw_only=True, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall(_Frozen):
-    """A tool the model wants run.
-
-    Attributes:
-        id: The provider's id; unique within its message once recorded.
-        name: The tool's name.
-        args: The arguments, JSON text of an object.
-        invalid: What the model wrote in place of a JSON object; *args* is "{}" then. Set by the core.
-    """
-
-    id: str
-    name: str
-    args: str = "{}"
-    invalid: str | None = None
-    kind: Literal["tool_call"] = field(default="tool_call", kw_only=True, repr=False)
-
-    def parsed(self) -> dict[str, Any]:
-        """The arguments as a new dict.
-
-        Raises:
-            ValueError: The model wrote something that is not a JSON object.
-        """
-        value = from_json(self.args, allow_inf_nan=False)
-        if not isinstance(value, dict):
-            kind = type(value).__name__
-            raise ValueError(f"arguments of {self.name!r} are a JSON {kind}, expected an object")
-        return cast(dict[str, Any], value)
-
-
-@dataclass(frozen=True, slots=True)
-class Json(_Frozen):
-    """A value that JSON can hold, as a tool returned it."""
-
-    value: Any
-    kind: Literal["json"] = field(default="json", kw_only=True, repr=False)
-
-    @property
-    def text(self) -> str:
-        """The value as compact JSON text."""
-        return json.dumps(self.value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Resource(_Frozen):
-    """Something with an address, with its content where it came along."""
-
-    uri: str
-    text: str | None = None
-    data: bytes | None = field(default=None, repr=False)
-    media_type: str = ""
-    kind: Literal["resource"] = field(default="resource", kw_only=True, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Opaque(_Frozen):
-    """A part this version does not know: kept and sent back to its provider unchanged."""
-
-    type: str
-    data: Any = None
-    provider: str = ""
-    kind: Literal["opaque"] = field(default="opaque", kw_only=True, repr=False)
-
-
-ResultPart: TypeAlias = Text | Json | Image | Audio | File | Resource | Opaque
-
-
 @dataclass(frozen=True, slots=True, init=False)
-class ToolResult(_Frozen):
-    """What a tool gave back, as the model reads it: `ToolResult("12 °C")`.
-
-    Attributes:
-        parts: Text, JSON, images, resources. A plain string becomes one text.
-        is_error: Whether the model is to read it as a failure.
-        call_id: The call it answers; set by the core.
-        name: The tool's name; set by the core.
-    """
-
-    parts: tuple[ResultPart, ...] = ()
-    is_error: bool = False
-    call_id: str = ""
-    name: str = ""
-    kind: Literal["tool_result"] = field(default="tool_result", repr=False)
-
-    def __init__(
-        self,
-        parts: str | Iterable[ResultPart] = (),
-        is_error: bool = False,
-        call_id: str = "",
-        name: str = "",
-        *,
-        kind: Literal["tool_result"] = "tool_result",
-    ) -> None:
-        _result_parts(self, (Text(parts),) if type(parts) is str else tuple(parts))
-        _result_error(self, is_error)
-        _result_call(self, call_id)
-        _result_name(self, name)
-        _result_kind(self, "tool_result")
-
-    @property
-    def text(self) -> str:
-        """Its text and JSON parts, one per line."""
-        return "\n".join([part.text for part in self.parts if isinstance(part, Text | Json)])
-
-
-_result_parts, _result_error, _result_call, _result_name, _result_kind = _setters(
-    ToolResult, "parts", "is_error", "call_id", "name", "kind"
-)
-
-Part: TypeAlias = Text | Image | Audio | File | Reasoning | ToolCall | ToolResult | Resource | Json | Opaque
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Message(_Frozen):
+class Message(Frozen):
     """One message of a conversation: `Message("user", "hello")`.
 
     Attributes:
@@ -275,13 +104,13 @@ class Message(_Frozen):
         return self.replace(parts=tuple(parts))
 
 
-_message_role, _message_parts, _message_origin, _message_mark, _message_cache = _setters(
+_message_role, _message_parts, _message_origin, _message_mark, _message_cache = setters(
     Message, "role", "parts", "origin", "mark", "cache_mark"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Usage(_Frozen):
+class Usage(Frozen):
     """Tokens of one model call as the provider reports them; None where it does not.
 
     Attributes:
@@ -320,7 +149,7 @@ _USAGE = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 
 
 @dataclass(frozen=True, slots=True)
-class ToolDef(_Frozen):
+class ToolDef(Frozen):
     """What a model is told of a tool: its name, what it does, and the JSON schema of its arguments."""
 
     name: str
@@ -330,7 +159,7 @@ class ToolDef(_Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Section(_Frozen):
+class Section(Frozen):
     """One named piece of the system prompt."""
 
     key: str
@@ -339,7 +168,7 @@ class Section(_Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class OutputSchema(_Frozen):
+class OutputSchema(Frozen):
     """The structured output that is asked for: a name and a JSON schema of an object."""
 
     name: str
@@ -347,7 +176,7 @@ class OutputSchema(_Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(_Frozen):
+class Settings(Frozen):
     """How a model is to answer. None leaves the choice to the provider.
 
     Attributes:
@@ -380,7 +209,7 @@ DEFAULT_SETTINGS = Settings()
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRequest(_Frozen):
+class ModelRequest(Frozen):
     """What is sent to a model: assembled anew from the history for each call.
 
     Attributes:
@@ -406,7 +235,7 @@ class ModelRequest(_Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelResponse(_Frozen):
+class ModelResponse(Frozen):
     """What a model answered.
 
     Attributes:
@@ -425,7 +254,7 @@ class ModelResponse(_Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits(_Frozen):
+class Limits(Frozen):
     """What one turn may take; times in seconds.
 
     Attributes:
@@ -453,3 +282,33 @@ class Limits(_Frozen):
                 raise ValueError(f"Limits: {name} must be at least 0, got {getattr(self, name)}")
         if self.timeout is not None and not self.timeout > 0:
             raise ValueError(f"Limits: timeout must be more than 0 seconds, got {self.timeout}")
+
+
+__all__ = [
+    "Audio",
+    "DEFAULT_SETTINGS",
+    "File",
+    "FinishReason",
+    "Image",
+    "Json",
+    "Limits",
+    "Mark",
+    "Message",
+    "ModelRequest",
+    "ModelResponse",
+    "Named",
+    "Opaque",
+    "OutputSchema",
+    "Part",
+    "Reasoning",
+    "Resource",
+    "ResultPart",
+    "Role",
+    "Section",
+    "Settings",
+    "Text",
+    "ToolCall",
+    "ToolDef",
+    "ToolResult",
+    "Usage",
+]

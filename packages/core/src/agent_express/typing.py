@@ -5,14 +5,8 @@ Nothing here is needed at run time; it spares authors the question in which modu
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable
-from typing import Any, Protocol
-
-from .contexts import AgentContext, ModelContext, SessionContext, ToolContext, TurnContext
-from .events import End, Event
 from .inputs import Input
-from .messages import ModelResponse, ToolResult
-from .middleware import Usable
+from .middleware import DisposeHook, HookFunction, InitHook, ModelHook, SessionHook, ToolHook, TurnHook, Usable
 from .models import Model, ModelStream
 from .onion import Call, Events, Level, Next, Observer
 from .session import OnBusy
@@ -31,6 +25,7 @@ __all__ = [
     "TurnHook",
     "ModelHook",
     "ToolHook",
+    "HookFunction",
     # middleware
     "Usable",
     "HasState",
@@ -45,55 +40,3 @@ __all__ = [
     "OnBusy",
     "Sink",
 ]
-
-
-class InitHook(Protocol):
-    """An object with an `init` hook."""
-
-    def init(self, ctx: AgentContext) -> Awaitable[None]:
-        """Get ready, once, when the agent opens."""
-        ...
-
-
-class DisposeHook(Protocol):
-    """An object with a `dispose` hook."""
-
-    def dispose(self) -> Awaitable[None]:
-        """Give back what `init` took, once, when the agent closes."""
-        ...
-
-
-class SessionHook(Protocol):
-    """An object with a `session` hook."""
-
-    def session(self, ctx: SessionContext, next: Next[None]) -> Awaitable[None]:
-        """Wrap the time a conversation is open in this process."""
-        ...
-
-
-class TurnHook(Protocol):
-    """An object with a `turn` hook."""
-
-    def turn(self, ctx: TurnContext, next: Next[None]) -> Awaitable[None] | AsyncIterator[Event | End[Any]]:
-        """Wrap one user message and its answer."""
-        ...
-
-
-class ModelHook(Protocol):
-    """An object with a `model` hook."""
-
-    def model(
-        self, ctx: ModelContext, next: Next[ModelResponse]
-    ) -> Awaitable[ModelResponse] | AsyncIterator[Event | End[ModelResponse]]:
-        """Wrap one model call."""
-        ...
-
-
-class ToolHook(Protocol):
-    """An object with a `tool` hook."""
-
-    def tool(
-        self, ctx: ToolContext, next: Next[ToolResult]
-    ) -> Awaitable[ToolResult] | AsyncIterator[Event | End[ToolResult]]:
-        """Wrap one tool call."""
-        ...
