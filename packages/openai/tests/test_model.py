@@ -192,7 +192,7 @@ async def test_what_json_cannot_hold_is_the_requests_fault() -> None:
         model = OpenAIModel("m", base_url=f"{server.url}/v1")
         for options in ({"metadata": object()}, {"metadata": "\ud800"}):
             request = ModelRequest(model, (Message("user", "?"),), settings=Settings(options=options))
-            with pytest.raises(BadRequestError, match="cannot be written as JSON") as caught:
+            with pytest.raises(BadRequestError, match="the request cannot be written") as caught:
                 await complete(model, request)
             assert not caught.value.retryable
         assert server.requests == []
@@ -205,6 +205,23 @@ async def test_an_answer_that_is_no_stream_is_not_taken_for_one() -> None:
             with pytest.raises(ModelError) as caught:
                 await complete(model, ask(model))
         assert caught.value.retryable
+
+
+async def test_a_key_function_that_fails_fails_as_itself() -> None:
+    async def key() -> str:
+        raise LookupError("no vault")
+
+    async with stand_in(HELLO) as server:
+        model = OpenAIModel("m", base_url=f"{server.url}/v1", api_key=key)
+        with pytest.raises(LookupError, match="no vault") as caught:
+            await complete(model, ask(model))
+    assert caught.value.__cause__ is None
+
+
+def test_a_client_of_ones_own_leaves_nothing_else_to_say() -> None:
+    client = AsyncOpenAI(api_key="own")
+    with pytest.raises(UseError, match=r"client= brings its own base_url, api_key; leave them out"):
+        OpenAIModel("m", client=client, base_url="http://localhost/v1", api_key="k")
 
 
 def test_an_address_without_a_scheme_is_refused_at_once() -> None:

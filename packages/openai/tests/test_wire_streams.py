@@ -294,6 +294,12 @@ def test_a_server_that_sends_no_deltas_is_heard_all_the_same() -> None:
     assert reader.response().message.text == "all at once"
 
 
+def test_items_that_are_not_numbered_are_all_kept() -> None:
+    texts = [{"type": "message", "content": [{"type": "output_text", "text": text}]} for text in ("a", "b")]
+    stream = [{"type": "response.output_item.done", "item": item} for item in texts]
+    assert responses(*stream, completed()).response().message.text == "ab"
+
+
 def test_a_refusal_is_said_and_ends_as_a_content_filter() -> None:
     item = {"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}
     reader = ResponsesReader("openai:gpt-5", OWN)

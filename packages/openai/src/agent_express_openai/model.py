@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from agent_express.errors import AuthenticationError, UnknownModelError
+from agent_express.errors import AuthenticationError, UnknownModelError, UseError
 from agent_express.events import End, Event
 from agent_express.messages import ModelRequest, ModelResponse
 
@@ -35,7 +35,8 @@ class OpenAIModel:
         context_window: Tokens the model takes in; for OpenAI's own models it is known, else None.
         timeout: Seconds without a byte after which a call fails; left out, the SDK's ten minutes.
         headers: Sent with every request.
-        client: An `AsyncOpenAI` (or `AsyncAzureOpenAI`) of your own; it is used as it is and never closed.
+        client: An `AsyncOpenAI` (or `AsyncAzureOpenAI`) of your own, with its own address, key, headers and time limit;
+            only its retries are turned off. It is never closed here.
 
     Attributes:
         name: "openai:<model>"; "openai-chat:<model>" where *api* says "chat".
@@ -59,11 +60,17 @@ class OpenAIModel:
     ) -> None:
         if not model:
             raise UnknownModelError("OpenAIModel: no model is named; write 'openai:gpt-5' or OpenAIModel('gpt-5')")
+        told = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "headers": headers}
+        twice = [name for name, value in told.items() if value is not None]
+        if client is not None and twice:
+            raise UseError(f"OpenAIModel: client= brings its own {', '.join(twice)}; leave them out")
         address = base_url if client is None else str(client.base_url)
         self.model = model
         self.name = f"{'openai-chat' if api == 'chat' else 'openai'}:{model}"
         self.endpoint = endpoint(address, api, os.environ)
-        self.context_window = context_window or (known_window(model) if self.endpoint.is_openai else None)
+        self.context_window = context_window
+        if context_window is None and self.endpoint.is_openai:
+            self.context_window = known_window(model)
         self._key, self._timeout, self._headers = api_key, timeout, headers
         self._given = None if client is None else client.with_options(max_retries=0)
         self._made: AsyncOpenAI | None = None

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import ssl
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent_express.errors import (
     BadRequestError,
@@ -68,9 +67,9 @@ async def events(client: AsyncOpenAI, place: Endpoint, body: Mapping[str, Any], 
             PATHS[place.api], body=dict(body), cast_to=object, stream=True, stream_cls=AsyncStream[object]
         )
     except (ValueError, TypeError) as error:
-        raise BadRequestError(f"{name}: the request cannot be written as JSON: {error}") from error
+        raise BadRequestError(f"{name}: the request cannot be written: {error}") from error
     except Exception as error:
-        raise _mapped(name, place, error) from error
+        _raise(name, place, error)
     try:
         while True:
             try:
@@ -78,7 +77,7 @@ async def events(client: AsyncOpenAI, place: Endpoint, body: Mapping[str, Any], 
             except StopAsyncIteration:
                 return
             except Exception as error:
-                raise _mapped(name, place, error) from error
+                _raise(name, place, error)
             yield event
     finally:
         await _end(stream)
@@ -95,7 +94,14 @@ async def _end(stream: AsyncStream[object]) -> None:
             await anext(stream)
 
 
-def _mapped(name: str, place: Endpoint, error: Exception) -> Exception:
+def _raise(name: str, place: Endpoint, error: Exception) -> NoReturn:
+    mine = mapped(name, place, error)
+    if mine is error:
+        raise error
+    raise mine from error
+
+
+def mapped(name: str, place: Endpoint, error: Exception) -> Exception:
     """*error* as one of ours; itself where it is no failure of the provider."""
     import openai
 
@@ -106,15 +112,14 @@ def _mapped(name: str, place: Endpoint, error: Exception) -> Exception:
     if "Timeout" in type(error).__name__:  # of the SDK, of httpx2, of Python
         return ModelTimeoutError(f"{name}: {place.base_url} did not answer in time; raise timeout= or call again")
     if isinstance(error, openai.APIConnectionError):
-        cause = error.__cause__ or error
-        return _broken(name, place, cause)
+        return _broken(name, place, error.__cause__ or error)
     if isinstance(error, openai.APIResponseValidationError):
         return _unreadable(name, error)
     if isinstance(error, openai.APIError):
         return model_error(name, fault_in(error.body or error.message))
     if isinstance(error, openai.OpenAIError):
         return ModelError(f"{name}: {error}")
-    if isinstance(error, OSError | EOFError | ssl.SSLError) or _package(error) in _TRANSPORT:
+    if isinstance(error, OSError | EOFError) or _package(error) in _TRANSPORT:
         return _broken(name, place, error)
     return _unreadable(name, error) if isinstance(error, ValueError) else error
 

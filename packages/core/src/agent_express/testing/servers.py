@@ -139,6 +139,8 @@ async def _aimock_package(node: Path) -> Path:
         _adopt(fresh, home)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+    if not package.is_dir():
+        raise RuntimeError(f"npm fetched aimock, but {package} is not there; make {home.parent} writable and try again")
     return package
 
 

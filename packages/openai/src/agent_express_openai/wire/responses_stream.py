@@ -39,21 +39,21 @@ class ResponsesReader:
             ModelError: The event reports a failure.
         """
         found = mapping(event)
-        kind, at = text(found, "type"), count(found, "output_index") or 0
-        match kind:
-            case "response.output_text.delta" | "response.refusal.delta":
+        at, delta = count(found, "output_index") or 0, text(found, "delta")
+        match found.get("type"):
+            case "response.output_text.delta" | "response.refusal.delta" if delta:
                 self._streamed = True
-                return [TextDelta(text(found, "delta"))]
-            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                return [ReasoningDelta(text(found, "delta"))]
+                return [TextDelta(delta)]
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" if delta:
+                return [ReasoningDelta(delta)]
             case "response.reasoning_summary_part.added" if count(found, "summary_index"):
                 return [ReasoningDelta("\n\n")]
             case "response.output_item.added":
                 return self._added(at, mapping(found.get("item")))
-            case "response.function_call_arguments.delta":
-                return [ToolCallDelta(self._calls.setdefault(at, len(self._calls)), text(found, "delta"))]
+            case "response.function_call_arguments.delta" if delta:
+                return [ToolCallDelta(self._calls.setdefault(at, len(self._calls)), delta)]
             case "response.output_item.done":
-                self._done[at] = mapping(found.get("item"))
+                self._done[at if "output_index" in found else len(self._done)] = mapping(found.get("item"))
             case "response.completed" | "response.incomplete":
                 self._closing = mapping(found.get("response"))
                 return self._unstreamed()
