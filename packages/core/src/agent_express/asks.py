@@ -8,7 +8,7 @@ from typing import Any
 
 from .chains import Chains, hooks_of
 from .contexts import AskOptions, ModelContext, TurnContext, TurnRecord, from_middleware, still_counting
-from .errors import HookError, OutputError
+from .errors import HookError, OutputError, repeated
 from .events import ModelResponded
 from .messages import Message, ModelRequest, ModelResponse, Settings
 from .model_call import model_core
@@ -25,7 +25,7 @@ async def ask(ctx: TurnContext, by: str, messages: Sequence[Message], options: A
     """Make the call; see `TurnContext.ask`."""
     turn = still_counting(ctx._turn)
     if turn.signal is not None:
-        raise turn.signal
+        raise repeated(turn.signal)
     callers = (*_asking.get(), by)
     if len(callers) > DEPTH:
         raise HookError(f"{by}: ask() within ask() {DEPTH} times: {' > '.join(callers)}")

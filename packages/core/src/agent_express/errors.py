@@ -228,6 +228,13 @@ class Signal(BaseException):
     by: str | None = None
 
 
+def repeated(signal: Signal) -> Signal:
+    """A copy to raise again: only the one that was raised first is signed by the layer it leaves."""
+    copy = type(signal)(*signal.args)
+    copy.by = signal.by or "core"
+    return copy
+
+
 class Aborted(Signal):
     """The turn is to end now, without an answer."""
 

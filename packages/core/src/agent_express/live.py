@@ -12,6 +12,7 @@ from .chains import Chains, hooks_of
 from .contexts import Resources, SessionContext, SessionRecord, TurnRecord, TurnUsage
 from .errors import SessionClosedError, SessionForbiddenError
 from .events import Failed, SessionClosed
+from .lifecycle import finish
 from .log import Log
 from .middleware import Entry
 from .onion import compose
@@ -145,7 +146,7 @@ class LiveSession:
                 await asyncio.shield(self.closing)
             except asyncio.CancelledError:
                 self.dead = SessionClosedError("a session hook cancelled its next()")
-                await self._end_turn()  # before the hook gives back what the turn works with
+                await self._end_turn(self.owner)  # before the hook gives back what the turn works with
                 raise
 
     def _owner_ended(self, task: asyncio.Task[None]) -> None:
@@ -191,17 +192,18 @@ class LiveSession:
             return
         self.gone = asyncio.get_running_loop().create_future()
         self.closed = True
+        closing = asyncio.get_running_loop().create_task(self._close(asyncio.current_task()))
         try:
-            await self._close()
+            await finish(closing)
         finally:
             if self.runtime.sessions.get(self.record.id) is self:
                 del self.runtime.sessions[self.record.id]
             self.gone.set_result(None)
 
-    async def _end_turn(self) -> None:
-        """Cancel the running turn and wait until it has ended."""
+    async def _end_turn(self, closer: asyncio.Task[Any] | None) -> None:
+        """Cancel the running turn and wait until it has ended, unless the turn itself is closing its session."""
         turn = self.record.turn
-        if turn is None or turn.task is asyncio.current_task():
+        if turn is None or turn.task is closer:
             return
         self.kill_turn(self.closed_error())
         interrupted: asyncio.CancelledError | None = None
@@ -214,8 +216,8 @@ class LiveSession:
         if interrupted is not None:
             raise interrupted
 
-    async def _close(self) -> None:
-        await self._end_turn()
+    async def _close(self, closer: asyncio.Task[Any] | None) -> None:
+        await self._end_turn(closer)
         try:
             await self._drain()
         finally:

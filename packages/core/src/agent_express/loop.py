@@ -15,6 +15,7 @@ from .contexts import (
 )
 from .errors import (
     TurnError,
+    repeated,
 )
 from .events import (
     ModelResponded,
@@ -54,7 +55,7 @@ async def turn_core(ctx: TurnContext) -> None:
     """Say the user's message if this turn has not, settle open calls, and go on until there is an answer."""
     turn = ctx._turn
     if turn.signal is not None:
-        raise turn.signal
+        raise repeated(turn.signal)
     log, out = turn.session.log, sink.get()
     if not turn.said:
         turn.said = True
@@ -84,7 +85,7 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
     mc = ModelContext(turn, _request(turn, index), index)
     response: ModelResponse = await turn.chains.model(mc)
     if turn.signal is not None:
-        raise turn.signal
+        raise repeated(turn.signal)
     if still_cancelled(ctx):
         raise asyncio.CancelledError
     calls = response.message.tool_calls
@@ -128,7 +129,7 @@ def _request(turn: TurnRecord, index: int) -> ModelRequest:
 async def _settle(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> None:
     await run_batch(turn, turn.steps - 1, out)
     if turn.signal is not None:
-        raise turn.signal
+        raise repeated(turn.signal)
     if still_cancelled(ctx):
         raise asyncio.CancelledError
     record_state(turn.session)

@@ -13,6 +13,7 @@ from .contexts import (
 from .errors import (
     ProviderUnavailableError,
     WrongResultError,
+    repeated,
 )
 from .events import (
     End,
@@ -39,7 +40,7 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     """Call the model of the request and hand its deltas on."""
     turn = ctx._turn
     if turn.signal is not None:
-        raise turn.signal
+        raise repeated(turn.signal)
     request, skip, transforms = ctx._base
     if skip is not None:
         ctx._answered("")
@@ -95,7 +96,7 @@ async def _stream(ctx: ModelContext, request: ModelRequest, out: Channel | None)
                     raise WrongResultError(f"{model.name}: End holds {end.result!r}, expected a ModelResponse")
                 return end.result
             if turn.signal is not None:
-                raise turn.signal
+                raise repeated(turn.signal)
             if type(event) is TextDelta:
                 if partial is not None:
                     partial.append(event.text)

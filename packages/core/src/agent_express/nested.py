@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from .answer import Answer
 from .contexts import NestedOptions, TurnContext, TurnRecord, as_messages, still_counting, stop
-from .errors import Aborted, TurnAbortedError
+from .errors import Aborted, TurnAbortedError, repeated
 from .events import End, Event
 from .middleware import Entry
 from .stream import Channel, sink
@@ -39,7 +39,7 @@ async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> An
     """Run *agent* inside the turn of *ctx*; see `TurnContext.run_agent`."""
     turn = still_counting(ctx._turn)
     if turn.signal is not None:
-        raise turn.signal
+        raise repeated(turn.signal)
     path = options.name or agent.name
     inherited = _inherited(turn, agent) if options.inherit else []
     out = sink.get()

@@ -10,7 +10,7 @@ import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any
 
-from .errors import MissingEndError, WrongResultError
+from .errors import MissingEndError, WrongResultError, repeated
 from .events import End, Event, TextDelta
 from .layers import Hook, LayerNext, Level, kind_of, still_cancelled
 from .messages import Message
@@ -40,7 +40,7 @@ def streaming(level: Level, name: str, hook: Hook, *, is_rim: bool) -> Hook:
                     else:
                         turn = ctx._turn
                         if turn.signal is not None:
-                            raise turn.signal
+                            raise repeated(turn.signal)
                         if is_rim and type(event) is TextDelta and not ctx._purpose:
                             turn.partial.append(event.text)
                         if out is not None:

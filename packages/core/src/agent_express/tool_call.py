@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic_core import to_json
 
 from .contexts import SessionRecord, ToolContext, TurnRecord
-from .errors import Signal, ToolError
+from .errors import Signal, ToolError, repeated
 from .events import Failed, How, ToolCalled, ToolProgressed, ToolRan, ToolReturned, ToolStarted
 from .messages import ModelResponse, Text, ToolCall, ToolResult
 from .onion import leaf, still_cancelled
@@ -168,7 +168,7 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
     """The middle of the tool onion: give the result that stands, or run the body."""
     turn = ctx._turn
     if turn.signal is not None:
-        raise turn.signal
+        raise repeated(turn.signal)
     changed, early = ctx._base
     if early is not None:
         return cast(ToolResult, early)
@@ -212,7 +212,7 @@ async def _run_body(ctx: ToolContext, tool: Tool, text: str) -> ToolResult:
     finally:
         turn.busy.discard(task)
     if turn.status != "running" and turn.signal is not None:
-        raise turn.signal  # left behind by a hook: the turn is over, and so is its log
+        raise repeated(turn.signal)  # left behind by a hook: the turn is over, and so is its log
     ctx._ran = True
     turn.outcomes[ctx._key] = outcome
     if isinstance(outcome, ToolError):
@@ -315,8 +315,7 @@ def _fixed(call: ToolCall, seen: set[str]) -> ToolCall:
             number += 1
         call = call.replace(id=f"{call.id or 'call'}_{number}")
     try:
-        call.parsed()
-        if not holds_odd(call.args):
+        if is_clean(call.args) and call.parsed() is not None and not holds_odd(call.args):
             return call
     except (ValueError, RecursionError):
         pass
