@@ -82,7 +82,9 @@ class Owner:
         Raises:
             Exception: What a step raised; what was open before is closed again.
         """
-        await asyncio.shield(self._ready)
+        if not self._ready.done():
+            await asyncio.shield(self._ready)
+        self._ready.result()
 
     async def abandon(self) -> None:
         """Cancel an opening that nobody waits for any more; what was opened is closed again."""

@@ -189,15 +189,24 @@ class LiveSession:
         """
         if self.gone is not None:
             await asyncio.shield(self.gone)
+        if self.closed:
+            return
+        self.closed = True
+        if self.owner is None and self.record.turn is None and not self.record.deferred and self.worker is None:
+            self._forget()  # nothing to wait for
             return
         self.gone = asyncio.get_running_loop().create_future()
-        self.closed = True
         closing = asyncio.get_running_loop().create_task(self._close(asyncio.current_task()))
         try:
             await finish(closing)
         finally:
-            if self.runtime.sessions.get(self.record.id) is self:
-                del self.runtime.sessions[self.record.id]
+            self._forget()
+
+    def _forget(self) -> None:
+        self.record.log.append(SessionClosed())
+        if self.runtime.sessions.get(self.record.id) is self:
+            del self.runtime.sessions[self.record.id]
+        if self.gone is not None:
             self.gone.set_result(None)
 
     async def _end_turn(self, closer: asyncio.Task[Any] | None) -> None:
@@ -222,7 +231,6 @@ class LiveSession:
             await self._drain()
         finally:
             await self._leave_hooks()
-            self.record.log.append(SessionClosed())
 
     async def _leave_hooks(self) -> None:
         if self.owner is None:

@@ -95,11 +95,19 @@ class Log:
             project = None
         if event.position >= 0:
             raise EventError(f"{kind.__name__} was logged before: make a new event for each time it happens")
+        entries = self._entries
         if self._parent is None:
-            self._stamp(event)
+            event.at = now = time()
+            milliseconds = int(now * 1000)
+            if milliseconds > self._last_time:
+                self._start_millisecond(milliseconds)
+            else:
+                self._last_id += _COUNT
+            event.id = self._last_id
+            event.position = len(entries)
         else:
             self._hand_up(event)
-        self._entries.append(event)
+        entries.append(event)
         if project is not None:
             project(self, event)
 
@@ -111,22 +119,15 @@ class Log:
             )
         events.check(event)
 
-    def _stamp(self, event: Event) -> None:
-        """Give it its time, its id and its place.
+    def _start_millisecond(self, milliseconds: int) -> None:
+        """Begin the ids of a new millisecond.
 
-        The id is a UUIDv7 (RFC 9562, sections 5.7 and 6.2): 48 bits of milliseconds, 12 of counter, and a random tail
-        drawn once per log; a counter that runs over borrows from the milliseconds.
+        They are UUIDv7 (RFC 9562, sections 5.7 and 6.2): 48 bits of milliseconds, 12 of counter, a random tail drawn
+        once per log; a counter that runs over borrows from the milliseconds.
         """
-        event.at = now = time()
-        milliseconds = int(now * 1000)
-        if milliseconds > self._last_time:
-            self._last_time = milliseconds
-            new = (milliseconds << 16 | 0x7000) << 64 | self._tail
-            self._last_id = new if new > self._last_id else self._last_id + _COUNT
-        else:
-            self._last_id += _COUNT
-        event.id = self._last_id
-        event.position = len(self._entries)
+        self._last_time = milliseconds
+        new = (milliseconds << 16 | 0x7000) << 64 | self._tail
+        self._last_id = new if new > self._last_id else self._last_id + _COUNT
 
     def _hand_up(self, event: Event) -> None:
         root = cast(Log, self._parent)
@@ -134,8 +135,15 @@ class Log:
         while root._parent is not None:
             event.path = f"{root.path}/{event.path}"
             root = root._parent
-        root._stamp(event)
-        root._entries.append(event)
+        root._take_foreign(event)
+
+    def _take_foreign(self, event: Event) -> None:
+        """Stamp and keep an entry of a nested agent; it is no part of this log's history."""
+        event.at = now = time()
+        self._start_millisecond(max(int(now * 1000), self._last_time))
+        event.id = self._last_id
+        event.position = len(self._entries)
+        self._entries.append(event)
 
     # --- the history ----------------------------------------------------------------------------
 

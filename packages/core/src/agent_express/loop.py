@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
 from .contexts import (
     ModelContext,
@@ -33,7 +33,6 @@ from .messages import (
     Text,
     ToolDef,
 )
-from .onion import still_cancelled
 from .outputs import Output
 from .stream import Channel, sink
 from .texts import is_clean
@@ -69,7 +68,7 @@ async def turn_core(ctx: TurnContext) -> None:
     turn.looping = True
     try:
         if log.batch:
-            await _settle(turn, ctx, out)
+            await _settle(turn, out)
         while await _step(turn, ctx, out):
             pass
     finally:
@@ -86,8 +85,7 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
     response: ModelResponse = await turn.chains.model(mc)
     if turn.signal is not None:
         raise repeated(turn.signal)
-    if still_cancelled(ctx):
-        raise asyncio.CancelledError
+    _raise_if_cancelled(turn)
     calls = response.message.tool_calls
     if calls or not is_clean(response.message.text):
         response = normalised(response)
@@ -101,7 +99,7 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
         if turn.limit is not None:
             _refuse_all(turn)
         else:
-            await _settle(turn, ctx, out)
+            await _settle(turn, out)
     else:
         record_state(session)
     if turn.next_messages and await _continue(turn, ctx):
@@ -113,7 +111,7 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
 
 def _request(turn: TurnRecord, index: int) -> ModelRequest:
     session = turn.session
-    runtime = cast(Any, session.runtime)
+    runtime: Any = session.runtime
     settings = turn.settings
     tools: tuple[ToolDef, ...] = runtime.definitions(session)
     if index + 1 == turn.limits.max_steps and tools:
@@ -126,12 +124,18 @@ def _request(turn: TurnRecord, index: int) -> ModelRequest:
     return ModelRequest(turn.model, messages, system, tools, settings, schema)
 
 
-async def _settle(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> None:
+def _raise_if_cancelled(turn: TurnRecord) -> None:
+    """Raise a cancellation of the turn that a hook has swallowed."""
+    task = turn.task
+    if task is not None and task.cancelling() > turn.base_cancels:
+        raise asyncio.CancelledError
+
+
+async def _settle(turn: TurnRecord, out: Channel | None) -> None:
     await run_batch(turn, turn.steps - 1, out)
     if turn.signal is not None:
         raise repeated(turn.signal)
-    if still_cancelled(ctx):
-        raise asyncio.CancelledError
+    _raise_if_cancelled(turn)
     record_state(turn.session)
 
 
@@ -141,8 +145,7 @@ def _refuse_all(turn: TurnRecord) -> None:
 
 async def _continue(turn: TurnRecord, ctx: TurnContext) -> bool:
     """Say what hooks want the model to be told; False where no step is left for it."""
-    messages = list(turn.next_messages)
-    turn.next_messages.clear()
+    messages, turn.next_messages = turn.next_messages or [], None
     for by, message in messages:
         log_continuation(turn, by, message)
     if turn.limit is not None:

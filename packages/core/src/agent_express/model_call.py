@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import CancelledError, Task, current_task
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from .contexts import (
     ModelContext,
@@ -29,7 +29,6 @@ from .messages import (
     Section,
     ToolDef,
 )
-from .models import Model
 from .onion import still_cancelled
 from .stream import Channel, sink
 
@@ -44,7 +43,8 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     request, skip, transforms = ctx._base
     if skip is not None:
         ctx._answered("")
-        return cast(ModelResponse, skip)
+        answer: ModelResponse = skip
+        return answer
     if transforms:
         request = _transformed(request, transforms)
     session = turn.session
@@ -55,7 +55,7 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     if out is not None:
         await out.send(called)
     turn.usage.count("attempts")
-    task = cast(Task[Any], current_task())
+    task: Task[Any] = current_task()  # type: ignore[assignment]
     if task.cancelling() > (turn.base_cancels if task is turn.task else 0):
         raise CancelledError  # a hook swallowed it
     turn.busy.add(task)
@@ -80,14 +80,14 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
 
 
 async def _stream(ctx: ModelContext, request: ModelRequest, out: Channel | None) -> ModelResponse:
-    turn, model = ctx._turn, cast(Model, request.model)
+    turn, model = ctx._turn, request.model
     partial = turn.partial if turn.chains.core_is_rim and not ctx._purpose else None
     if not ctx._purpose:
         turn.partial.clear()
-    runtime = cast(Any, ctx._runtime)
+    runtime: Any = ctx._runtime
     if id(model) not in runtime.ready_models:
         await runtime.prepare_model(model)
-    events = cast(Any, model.stream(request))
+    events: Any = model.stream(request)  # type: ignore[attr-defined]
     try:
         async for event in events:
             if type(event) is End:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, cast, get_args, get_origin
 
 from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
-from pydantic_core import to_json
 
 from .contexts import AgentContext
 from .errors import UseError
 from .threads import CancelToken
 
-_PLAIN = (str, int, float, bool, type(None), dict, list)
+_FLAT = (str, int, float, bool, type(None))
+_PLAIN = (*_FLAT, dict, list)
 
 
 class Signature:
     """What is known of a tool's function: compiled once, shared by all instances it is bound to."""
 
-    __slots__ = ("_adapter", "_plain", "_validate", "context", "kind", "schema", "token")
+    __slots__ = ("_adapter", "_plain", "_validate", "context", "flat", "kind", "schema", "token")
 
     def __init__(self, name: str, fn: Callable[..., Any], described: Mapping[str, str], skip_self: bool) -> None:
         hints = _hints(name, fn)
@@ -52,19 +53,18 @@ class Signature:
             raise UseError(f"tool {name!r}: {_blame(name, hints, fields, error)}") from None
         self._validate = self._adapter.validator.validate_json
         self._plain = all(_is_plain(hint) for _, hint, _ in fields)
+        self.flat = all(_is_flat(hint) for _, hint, _ in fields)
+        """Whether all arguments are strings, numbers and the like: nothing that could be changed in place."""
 
     def from_text(self, text: str) -> dict[str, Any]:
         """The arguments as JSON values, defaults written out."""
         held = self._validate(text)
         if self._plain:
-            return cast(dict[str, Any], dict(held.__dict__))
+            given: dict[str, Any] = held.__dict__
+            return dict(given)
         return cast(dict[str, Any], self._adapter.dump_python(held, mode="json"))
 
-    def as_text(self, values: dict[str, Any]) -> str:
-        """The validated arguments as JSON text."""
-        return to_json(values).decode()
-
-    def to_call(self, text: str) -> dict[str, Any]:
+    def to_call(self, text: bytes) -> dict[str, Any]:
         """The arguments as the function wants them."""
         return dict(self._validate(text).__dict__)
 
@@ -99,6 +99,20 @@ def _kind(fn: Callable[..., Any]) -> str:
     return "sync"
 
 
+def _is_flat(hint: Any) -> bool:
+    """Whether a validated value of *hint* is a JSON value that nothing can change in place."""
+    if hint in _FLAT:
+        return True
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _is_flat(get_args(hint)[0])
+    if origin is typing.Literal:
+        return all(type(value) in _FLAT for value in get_args(hint))
+    if origin is typing.Union or origin is types.UnionType:
+        return all(_is_flat(each) for each in get_args(hint))
+    return False
+
+
 def _is_plain(hint: Any) -> bool:
     """Whether validated values of *hint* are JSON values already."""
     if hint in _PLAIN:
@@ -108,7 +122,7 @@ def _is_plain(hint: Any) -> bool:
         return _is_plain(get_args(hint)[0])
     if origin is typing.Literal:
         return all(type(value) in _PLAIN for value in get_args(hint))
-    if origin in (list, dict, typing.Union) or str(origin) == "<class 'types.UnionType'>":
+    if origin in (list, dict, typing.Union, types.UnionType):
         return all(_is_plain(each) for each in get_args(hint))
     return False
 

@@ -33,7 +33,11 @@ def holds_nul(json_text: str) -> bool:
 
 def holds_odd(json_text: str) -> bool:
     """Whether JSON text holds NUL characters, or surrogates that do not pair up."""
-    if not is_clean(json_text) or holds_nul(json_text):
+    if not is_clean(json_text):
+        return True
+    if "\\u" not in json_text:
+        return False
+    if holds_nul(json_text):
         return True
     if _SURROGATE.search(json_text) is None:
         return False

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, cast
 
-from pydantic_core import to_json
+from pydantic_core import from_json
 
 from .contexts import SessionRecord, ToolContext, TurnRecord
 from .errors import Signal, ToolError, repeated
 from .events import Failed, How, ToolCalled, ToolProgressed, ToolRan, ToolReturned, ToolStarted
-from .messages import ModelResponse, Text, ToolCall, ToolResult
+from .messages import Message, ModelResponse, Text, ToolCall, ToolResult
 from .onion import leaf, still_cancelled
 from .stream import Channel, sink
 from .texts import clean, holds_odd, is_clean
@@ -89,13 +89,13 @@ async def run_call(
     session = turn.session
     log = session.log
     key = f"{turn.index}.{step}.{index}"
-    tool = cast(Tool | None, session.tools.get(call.name))
-    args, text, how, early = _prepare(turn, tool, call, refused)
+    tool: Tool | None = session.tools.get(call.name)  # type: ignore[assignment]
+    args, how, early = _prepare(turn, tool, call, refused)
     called = ToolCalled(key, call.id, call.name, args)
     log.append(called)
     if out is not None:
         await out.send(called)
-    ctx = ToolContext(turn, call, tool, index, key, early, text)
+    ctx = ToolContext(turn, call, tool, index, key, early, args)
     try:
         result = await turn.chains.for_tool(tool)(ctx)
     except ToolError as error:
@@ -108,17 +108,15 @@ async def run_call(
 
 def _prepare(
     turn: TurnRecord, tool: Tool | None, call: ToolCall, refused: str | None
-) -> tuple[dict[str, Any], str, How, ToolResult | None]:
-    """The validated arguments as values and as text, and the result that stands already, where one does."""
+) -> tuple[dict[str, Any], How, ToolResult | None]:
+    """The validated arguments, and the result that stands already, where one does."""
     how, why = _refusal(turn, tool, call, refused)
     if why is None and tool is not None:
         try:
-            args, text = tool.parse_args(call.args)
+            return tool.parse_args(call.args), "ran", None
         except ValueError as error:
             how, why = "invalid", str(error)
-        else:
-            return args, text, "ran", None
-    return call.parsed(), call.args, how, ToolResult(why or "", is_error=True)
+    return call.parsed(), how, ToolResult(why or "", is_error=True)
 
 
 def _refusal(turn: TurnRecord, tool: Tool | None, call: ToolCall, refused: str | None) -> tuple[How, str | None]:
@@ -171,12 +169,12 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
         raise repeated(turn.signal)
     changed, early = ctx._base
     if early is not None:
-        return cast(ToolResult, early)
-    tool = cast(Tool, ctx.tool)
+        stands: ToolResult = early
+        return stands
+    tool: Tool = ctx._tool  # type: ignore[assignment]
     recorded = turn.outcomes.get(ctx._key)
     if recorded is not None and not tool.flags.idempotent:
         return _again(ctx, recorded)
-    text = ctx._text if changed is None else to_json(changed).decode()
     if tool.flags.external or tool.flags.requires_approval:
         refusal = _needs_somebody(tool, ctx)
         if refusal is not None:
@@ -186,18 +184,18 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
     if not tool.flags.read_only:
         ctx._session.log.append(ToolStarted(ctx._key, ctx.call.id, tool.name, changed))
         turn.outcomes[ctx._key] = None
-    return await _run_body(ctx, tool, text)
+    return await _run_body(ctx, tool, ctx._called if changed is None else changed)
 
 
-async def _run_body(ctx: ToolContext, tool: Tool, text: str) -> ToolResult:
+async def _run_body(ctx: ToolContext, tool: Tool, args: Mapping[str, Any]) -> ToolResult:
     turn = ctx._turn
     turn.usage.count("tool_calls")
-    task = cast(asyncio.Task[Any], asyncio.current_task())
+    task: asyncio.Task[Any] = asyncio.current_task()  # type: ignore[assignment]
     if task.cancelling() > (turn.base_cancels if task is turn.task else 0):
         raise asyncio.CancelledError  # a hook swallowed it
     turn.busy.add(task)
     try:
-        outcome: ToolResult | ToolError = await tool.run(ctx, text, _progress)
+        outcome: ToolResult | ToolError = await tool.run(ctx, args, _progress)
     except asyncio.CancelledError as error:
         if still_cancelled(ctx):
             if tool.kind == "sync":
@@ -291,6 +289,8 @@ def _fate(outcomes: dict[str, Any], key: str, why: str) -> tuple[How, str]:
 def normalised(response: ModelResponse) -> ModelResponse:
     """Make a response what the history needs: unique call ids, arguments that are JSON objects, storable text."""
     message = response.message
+    if _is_normal(message):
+        return response
     seen: set[str] = set()
     parts: list[Any] = []
     changed = False
@@ -308,16 +308,34 @@ def normalised(response: ModelResponse) -> ModelResponse:
     return response.replace(message=message.replace(parts=tuple(parts))) if changed else response
 
 
+def _is_normal(message: Message) -> bool:
+    """Whether nothing is to be done: the common case, told quickly."""
+    ids: set[str] = set()
+    for part in message.parts:
+        if type(part) is ToolCall:
+            if not part.id or part.id in ids or not _is_object(part.args):
+                return False
+            ids.add(part.id)
+        elif type(part) is Text and not is_clean(part.text):
+            return False
+    return True
+
+
+def _is_object(args: str) -> bool:
+    """Whether *args* is the JSON text of an object that every store takes."""
+    try:
+        return is_clean(args) and type(from_json(args, allow_inf_nan=False)) is dict and not holds_odd(args)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _fixed(call: ToolCall, seen: set[str]) -> ToolCall:
     if not call.id or call.id in seen:
         number = len(seen)
         while f"{call.id or 'call'}_{number}" in seen:
             number += 1
         call = call.replace(id=f"{call.id or 'call'}_{number}")
-    try:
-        if is_clean(call.args) and call.parsed() is not None and not holds_odd(call.args):
-            return call
-    except (ValueError, RecursionError):
-        pass
+    if _is_object(call.args):
+        return call
     written = clean(call.args)
     return call.replace(args="{}", invalid=written[:10_000]) if written.strip() else call.replace(args="{}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast, overload
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from .contexts import ToolContext
 from .docstrings import parse
@@ -104,18 +105,21 @@ class Tool:
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
 
-    def parse_args(self, text: str) -> tuple[dict[str, Any], str]:
-        """Validate JSON text: the arguments as JSON values with defaults written out, and the same as text.
+    @property
+    def is_flat(self) -> bool:
+        """Whether all its arguments are strings, numbers and the like, so that they can be shared as they are."""
+        return self._signature.flat
+
+    def parse_args(self, text: str) -> dict[str, Any]:
+        """Validate JSON text: the arguments as JSON values with defaults written out.
 
         Raises:
             ValueError: They do not match the schema; one line per field.
         """
-        signature = self._signature
         try:
-            values = signature.from_text(text)
+            return self._signature.from_text(text)
         except ValidationError as error:
             raise ValueError(explain(self.name, error)) from None
-        return values, signature.as_text(values)
 
     def check_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Validate arguments that a middleware gives.
@@ -130,16 +134,16 @@ class Tool:
             why = explain(self.name, error) if isinstance(error, ValidationError) else str(error)
             raise HookError(f"modify_args: {why}") from None
 
-    async def run(self, ctx: ToolContext, text: str, progress: Progress) -> ToolResult:
-        """Run the body on validated JSON text; what it raises comes out as it is.
+    async def run(self, ctx: ToolContext, args: Mapping[str, Any], progress: Progress) -> ToolResult:
+        """Run the body on validated arguments; what it raises comes out as it is.
 
         Args:
             ctx: Handed in where the function asks for it.
-            text: The arguments.
+            args: The arguments as JSON values; the body gets them parsed anew.
             progress: Awaited with the context and each item that a generator yields before its `End`.
         """
         signature = self._signature
-        values = signature.to_call(text)
+        values = dict(args) if signature.flat else signature.to_call(to_json(args))
         if signature.context:
             values[signature.context] = ctx
         limit = self.flags.timeout

@@ -18,6 +18,7 @@ from typing_extensions import TypeVar
 from .answer import Answer
 from .chains import Chains
 from .contexts import (
+    AgentInfo,
     SessionRecord,
     TurnContext,
     TurnRecord,
@@ -132,7 +133,7 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
             out.put(ended)
         if turn.busy:
             await _stop(turn.busy)
-    message = turn.delivered or cast(Message, turn.output)
+    message: Message = turn.delivered or turn.output  # type: ignore[assignment]
     events = tuple(log._entries[first:])
     return Answer(
         message, message.text if value is _TEXT else value, status, turn.limit, turn.usage, events, session.id, turn.id
@@ -159,7 +160,7 @@ _ENDINGS = {
 
 def _begin(session: SessionRecord, options: TurnOptions, chains: Chains) -> TurnRecord:
     runtime = session.runtime
-    info = cast(Any, runtime.info)
+    info: AgentInfo = runtime.info  # type: ignore[assignment]
     task = asyncio.current_task()
     turn = TurnRecord(
         session,
@@ -179,7 +180,7 @@ def _begin(session: SessionRecord, options: TurnOptions, chains: Chains) -> Turn
     session.turn = turn
     session.turns += 1
     if session.enclosing is not None:
-        session.enclosing.nested.append(turn)
+        session.enclosing.nested = [*(session.enclosing.nested or ()), turn]
     return turn
 
 
@@ -270,7 +271,7 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
     log.append(ended)
     turn.status = status
     if session.enclosing is not None:
-        session.enclosing.nested.remove(turn)
+        session.enclosing.nested = [each for each in session.enclosing.nested or () if each is not turn]
     turn.looping = False
     if turn.signal is None:
         turn.signal = Aborted("the turn is over")  # for what a hook left running behind
@@ -283,7 +284,10 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
 def _last_said(turn: TurnRecord) -> Message | None:
     """What the history ends with, where it is this turn's answer."""
     history = turn.session.log._history
-    if history and history[-1] == turn.output and history[-1].role == "assistant" and turn.final is not None:
-        turn.output = history[-1]
-        return history[-1]
+    if turn.final is None or not history:
+        return None
+    last = history[-1]
+    if last is turn.output or (last.role == "assistant" and last == turn.output):
+        turn.output = last
+        return last
     return None

@@ -158,7 +158,7 @@ class TurnRecord:
     continuations: int = 0
     final: Message | None = None
     output_retries: int = 0
-    next_messages: list[tuple[str, Message]] = field(default_factory=list[tuple[str, Message]])
+    next_messages: list[tuple[str, Message]] | None = None
     assembled: tuple[Message, ...] | None = None
     partial: list[str] = field(default_factory=list[str])
     offered: tuple[ToolDef, ...] | None = None
@@ -166,7 +166,7 @@ class TurnRecord:
     base_cancels: int = 0
     task: asyncio.Task[Any] | None = None
     unwinding: int = 0
-    nested: list[TurnRecord] = field(default_factory=list["TurnRecord"])
+    nested: list[TurnRecord] | None = None
     clock: asyncio.Timeout | None = None
     busy: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
     killed: BaseException | None = None
@@ -177,7 +177,7 @@ def stop(turn: TurnRecord, signal: Signal) -> None:
     """Mark *turn* and the turns nested in it as stopped: no model or tool call starts in them any more."""
     if turn.signal is None:
         turn.signal = signal
-    for each in turn.nested:
+    for each in turn.nested or ():
         stop(each, signal)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from ..errors import TooLateError
 from ..messages import ToolCall, ToolResult
@@ -28,10 +28,10 @@ class ToolContext(TurnContext):
         "_outcome_failed",
         "_ran",
         "_refused",
+        "_shown",
         "_skipped_by",
         "_started",
         "_stopped",
-        "_text",
         "_tool",
     )
 
@@ -43,21 +43,21 @@ class ToolContext(TurnContext):
         index: int,
         key: str,
         early: ToolResult | None,
-        text: str,
+        args: Mapping[str, Any],
     ) -> None:
         session = turn.session
         self._runtime = session.runtime
         self._session = session
         self._turn = turn
         self._base = (None, early)
-        self._index, self._key, self._text = index, key, text
+        self._index, self._key, self._called = index, key, args
         self._call, self._tool = call, tool
         self._stopped: ToolResult | None = None
         self._denied_by: str | None = None
         self._skipped_by: str | None = None
         self._answered_by: str | None = None
         self._started = self._ran = self._outcome_failed = self._refused = False
-        self._called: Mapping[str, Any] | None = None
+        self._shown: Mapping[str, Any] | None = None
 
     @property
     def _core_name(self) -> str:  # type: ignore[override]
@@ -89,9 +89,12 @@ class ToolContext(TurnContext):
         changed = self._base[0]
         if changed is not None:
             return MappingProxyType(changed)
-        if self._called is None:
-            self._called = MappingProxyType(from_json(self._text))
-        return self._called
+        if self._shown is None:
+            tool = cast(Any, self._tool)
+            flat = tool is not None and tool.is_flat
+            # What could be changed in place is a copy: the log keeps the other.
+            self._shown = MappingProxyType(self._called if flat else from_json(to_json(self._called)))
+        return self._shown
 
     def modify_args(self, new: Mapping[str, Any]) -> None:
         """Replace the arguments for what is further in.

@@ -126,7 +126,8 @@ class TurnContext(SessionContext):
         by = caller(self) or "core"
         if not self._turn.looping:
             raise HookError(f"{by}: continue_turn() after the loop has ended; write `await next.again(message)`")
-        self._turn.next_messages.append((by, from_middleware(message, by)))
+        turn = self._turn
+        turn.next_messages = [*(turn.next_messages or ()), (by, from_middleware(message, by))]
 
     @overload
     def ask(

@@ -9,7 +9,6 @@ class TurnUsage:
     """What a turn or a session has used: a running sum over all model calls, nested and internal ones included.
 
     Attributes:
-        tokens: The sum of what the providers reported.
         model_calls: Answers received.
         attempts: Calls that went out, failed ones included.
         unreported: Answers that came without usage.
@@ -17,12 +16,19 @@ class TurnUsage:
         failures: Model calls and tool bodies that failed.
     """
 
-    __slots__ = ("attempts", "failures", "model_calls", "parent", "tokens", "tool_calls", "unreported")
+    __slots__ = ("_reported", "attempts", "failures", "model_calls", "parent", "tool_calls", "unreported")
 
     def __init__(self, parent: TurnUsage | None = None) -> None:
-        self.tokens = Usage()
+        self._reported: list[Usage] = []  # summed when somebody asks
         self.model_calls = self.attempts = self.unreported = self.tool_calls = self.failures = 0
         self.parent = parent
+
+    @property
+    def tokens(self) -> Usage:
+        """The sum of what the providers reported."""
+        if len(self._reported) != 1:
+            self._reported = [sum(self._reported, Usage())]
+        return self._reported[0]
 
     @property
     def input_tokens(self) -> int:
@@ -53,7 +59,9 @@ class TurnUsage:
         while each is not None:
             each.model_calls += 1
             if known:
-                each.tokens = each.tokens + usage
+                each._reported.append(usage)
+                if len(each._reported) > 100:
+                    each._reported = [each.tokens]
             else:
                 each.unreported += 1
             each = each.parent
