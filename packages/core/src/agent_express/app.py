@@ -9,7 +9,7 @@ from typing import Any, Self
 from .agent import Agent
 from .answer import Answer
 from .checks import read
-from .contexts import AgentInfo, AnyTool
+from .contexts import AgentInfo, AnyTool, places_of
 from .errors import UseError
 from .explain import explain
 from .inputs import Input
@@ -153,6 +153,7 @@ class _AppRuntime:
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self.places = places_of([(entry.name, hook) for entry in app._entries for hook in entry.hooks.values()])
         self.identities = {id(entry.thing): entry.name for entry in app._entries}
 
     @property

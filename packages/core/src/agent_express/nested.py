@@ -61,11 +61,14 @@ async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> An
 def _inherited(turn: TurnRecord, agent: Any) -> list[Entry]:
     """The parent's model and tool hooks that go around the nested agent's own; what both use stands there once."""
     own = {id(entry.thing) for entry in agent._entries}
+    names = {entry.name for entry in agent._entries}
+    parent = turn.session.runtime.info
     found: list[Entry] = []
     for entry in turn.chains.entries:
         hooks = {level: hook for level, hook in entry.hooks.items() if level in ("model", "tool")}
         if id(entry.thing) not in own and hooks:
-            found.append(Entry(entry.name, entry.thing, hooks, events=entry.events))
+            name = entry.name if entry.name not in names or parent is None else f"{parent.name}/{entry.name}"
+            found.append(Entry(name, entry.thing, hooks, events=entry.events))
     return found
 
 

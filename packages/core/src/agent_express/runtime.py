@@ -9,7 +9,7 @@ from typing import Any, cast
 from .asks import ask
 from .chains import Chains
 from .checks import read
-from .contexts import AgentContext, AgentInfo, AnyTool, AskOptions, NestedOptions, SessionRecord, TurnContext
+from .contexts import AgentContext, AgentInfo, AnyTool, AskOptions, NestedOptions, SessionRecord, TurnContext, places_of
 from .errors import UseError
 from .events import Event, ToolRegistered
 from .lifecycle import Owner, Step
@@ -34,6 +34,7 @@ class OpenAgent:
         self.observer = observer
         self.tools: dict[str, AnyTool] = {}
         self.tool_entries: list[Entry] = []
+        self.places = places_of([(entry.name, hook) for entry in entries for hook in entry.hooks.values()])
         self.identities = {id(entry.thing): entry.name for entry in entries if not isinstance(entry.thing, Tool)}
         for tool in (*tools, *[tool for entry in entries for tool in entry.tools]):
             self.take_tool(self.tools, tool)

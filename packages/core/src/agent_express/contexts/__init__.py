@@ -4,7 +4,7 @@ A context is a thin view, made anew per call; what it shows lives in the records
 contexts of that session or turn share.
 """
 
-from .caller import layer_frames
+from .caller import layer_frames, places_of
 from .model import ModelContext
 from .records import (
     AgentInfo,
@@ -45,6 +45,7 @@ __all__ = [
     "from_middleware",
     "layer_frames",
     "log_continuation",
+    "places_of",
     "still_counting",
     "stop",
 ]

@@ -6,6 +6,7 @@ One context serves all layers, so the name is read off the stack. This runs on r
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from types import CodeType, FrameType
 from typing import Any, cast
 
@@ -17,8 +18,8 @@ def caller(ctx: Any) -> str | None:
     """The name of the middleware whose code called the method of *ctx* that asks.
 
     It is found by the nearest frame that runs a layer, or that belongs to a method of a middleware (a task that a
-    hook started for `self.check(ctx)` has no layer above it). None where neither is on the stack: a thread, or a task
-    that a hook started for a function of its own.
+    hook started for `self.check(ctx)` has no layer above it), or to a function written inside of a hook. None where
+    none of these is on the stack, as in a thread.
     """
     identities = ctx._runtime.identities
     frame: FrameType | None = sys._getframe(2)
@@ -31,5 +32,30 @@ def caller(ctx: Any) -> str | None:
             name = identities.get(id(frame.f_locals.get(code.co_varnames[0])))
             if name is not None:
                 return cast(str, name)
+        name = _by_place(ctx._runtime.places, code)
+        if name is not None:
+            return name
         frame = frame.f_back
     return None
+
+
+def _by_place(places: Mapping[tuple[str, str], str | None], code: CodeType) -> str | None:
+    """The middleware in whose hook a function was written: `guard.<locals>.check`."""
+    outer, _, inner = code.co_qualname.rpartition(".<locals>.")
+    while inner:
+        name = places.get((code.co_filename, outer))
+        if name is not None:
+            return name
+        outer, _, inner = outer.rpartition(".<locals>.")
+    return None
+
+
+def places_of(hooks: Iterable[tuple[str, Any]]) -> dict[tuple[str, str], str | None]:
+    """Where hooks were written, by file and qualified name; None where several middleware share a hook's code."""
+    found: dict[tuple[str, str], str | None] = {}
+    for name, hook in hooks:
+        code = getattr(hook, "__code__", None) or getattr(getattr(hook, "__func__", None), "__code__", None)
+        if code is not None:
+            place = (code.co_filename, code.co_qualname)
+            found[place] = name if found.get(place, name) == name else None
+    return found

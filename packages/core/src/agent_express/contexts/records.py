@@ -55,6 +55,11 @@ class Runtime(Protocol):
         """Names of the middleware in use, by the identity of the object."""
         ...
 
+    @property
+    def places(self) -> Mapping[tuple[str, str], str | None]:
+        """Names of the middleware in use, by where their hooks were written."""
+        ...
+
     def find_model(self, model: Named | str) -> Named:
         """The model of that name."""
         ...
