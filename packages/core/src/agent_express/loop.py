@@ -15,6 +15,7 @@ from .contexts import (
 )
 from .errors import (
     TurnError,
+    WrongResultError,
     repeated,
 )
 from .events import (
@@ -35,7 +36,6 @@ from .messages import (
 )
 from .outputs import Output
 from .stream import Channel, sink
-from .texts import is_clean
 from .tool_call import answer_open_calls, normalised, run_batch
 
 
@@ -86,9 +86,10 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
     if turn.signal is not None:
         raise repeated(turn.signal)
     _raise_if_cancelled(turn)
+    if response.message.role != "assistant":
+        raise WrongResultError(f'a model answers with role "assistant", got {response.message.role!r} at step {index}')
+    response = normalised(response)
     calls = response.message.tool_calls
-    if calls or not is_clean(response.message.text):
-        response = normalised(response)
     turn.partial.clear()
     turn.steps = index + 1
     responded = ModelResponded(index, response)
@@ -154,13 +155,18 @@ async def _continue(turn: TurnRecord, ctx: TurnContext) -> bool:
     return True
 
 
+def _may_answer_again(turn: TurnRecord) -> bool:
+    limits = turn.limits
+    return turn.output_retries < limits.max_output_retries and turn.steps < limits.max_steps
+
+
 async def _finish(turn: TurnRecord, ctx: TurnContext, response: ModelResponse) -> bool:
     """Take the answer, unless it has not the form that was asked for."""
     message = response.message
     output: Output | None = turn.output_type
     if output is not None:
         value, complaint = output.check(message)
-        if complaint is not None and turn.output_retries < turn.limits.max_output_retries and turn.limit is None:
+        if complaint is not None and _may_answer_again(turn):
             turn.output_retries += 1
             turn.session.log.append(TurnContinued("output", turn.output_retries, from_middleware(complaint, "output")))
             await ctx.emit(Restarted("output", turn.output_retries + 1, "turn"))

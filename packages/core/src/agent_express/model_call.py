@@ -40,6 +40,9 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     turn = ctx._turn
     if turn.signal is not None:
         raise repeated(turn.signal)
+    task: Task[Any] = current_task()  # type: ignore[assignment]
+    if task.cancelling() > (turn.base_cancels if task is turn.task else 0):
+        raise CancelledError  # a hook swallowed it
     request, skip, transforms = ctx._base
     if skip is not None:
         ctx._answered("")
@@ -55,9 +58,6 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     if out is not None:
         await out.send(called)
     turn.usage.count("attempts")
-    task: Task[Any] = current_task()  # type: ignore[assignment]
-    if task.cancelling() > (turn.base_cancels if task is turn.task else 0):
-        raise CancelledError  # a hook swallowed it
     turn.busy.add(task)
     try:
         response = await _stream(ctx, request, out)

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 from .contexts import SessionRecord, ToolContext, TurnRecord
 from .errors import Signal, ToolError, repeated
 from .events import Failed, How, ToolCalled, ToolProgressed, ToolRan, ToolReturned, ToolStarted
-from .messages import Message, ModelResponse, Text, ToolCall, ToolResult
+from .messages import Message, ModelResponse, Reasoning, Text, ToolCall, ToolResult
 from .onion import leaf, still_cancelled
 from .stream import Channel, sink
 from .texts import clean, holds_odd, is_clean
@@ -300,9 +300,9 @@ def normalised(response: ModelResponse) -> ModelResponse:
             seen.add(fixed.id)
             changed = changed or fixed is not part
             parts.append(fixed)
-        elif type(part) is Text and not is_clean(part.text):
+        elif (type(part) is Text or type(part) is Reasoning) and not is_clean(part.text):
             changed = True
-            parts.append(Text(clean(part.text)))
+            parts.append(part.replace(text=clean(part.text)))
         else:
             parts.append(part)
     return response.replace(message=message.replace(parts=tuple(parts))) if changed else response
@@ -316,7 +316,7 @@ def _is_normal(message: Message) -> bool:
             if not part.id or part.id in ids or not _is_object(part.args):
                 return False
             ids.add(part.id)
-        elif type(part) is Text and not is_clean(part.text):
+        elif (type(part) is Text or type(part) is Reasoning) and not is_clean(part.text):
             return False
     return True
 

@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from typing_extensions import TypeVar
-
 from .answer import Answer
 from .chains import Chains
 from .contexts import (
@@ -50,9 +48,8 @@ from .middleware import Entry
 from .onion import leaf
 from .outputs import Output
 from .stream import settle, sink
+from .texts import clean
 from .tool_call import answer_open_calls
-
-T = TypeVar("T", default=str)
 
 
 @dataclass(slots=True)
@@ -66,9 +63,6 @@ class TurnOptions:
     settings: Settings | None = None
     limits: Limits | None = None
     metadata: Mapping[str, Any] | None = None
-
-
-# --- one turn -----------------------------------------------------------------------------------
 
 
 async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains) -> Answer[Any]:
@@ -103,7 +97,7 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
         reason = f"{turn.limit}={getattr(turn.limits, turn.limit)}" if turn.limit is not None else None
         status = "limit" if turn.limit is not None else "completed"
     except asyncio.CancelledError:
-        if turn.killed is not None and turn.task is not None and turn.task.uncancel() <= turn.base_cancels:
+        if turn.killed is not None and _forgiven(turn):
             reason = str(turn.killed)
             raise turn.killed from turn.killed.__cause__
         status = "cancelled"
@@ -114,6 +108,7 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
     except BaseException as error:
         found = leaf(error)
         if turn.killed is not None:
+            _forgiven(turn)
             reason = str(turn.killed)
             raise turn.killed from error
         if turn.signal is not None and not isinstance(found, asyncio.CancelledError):
@@ -141,6 +136,11 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
 
 
 _TEXT: Any = object()
+
+
+def _forgiven(turn: TurnRecord) -> bool:
+    """Take back the cancellation by which the session ended this turn; whether nobody else cancelled it too."""
+    return turn.task is not None and turn.task.uncancel() <= turn.base_cancels
 
 
 async def _stop(orphans: set[asyncio.Task[Any]]) -> None:
@@ -260,7 +260,7 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
         turn.said = True
         log.append(UserSaid(turn.input))
     if status in ("cancelled", "timeout") and turn.partial:
-        log.append(MessageInterrupted(Message("assistant", "".join(turn.partial), mark="interrupted")))
+        log.append(MessageInterrupted(Message("assistant", clean("".join(turn.partial)), mark="interrupted")))
     try:
         record_state(session)
     except StateError as error:

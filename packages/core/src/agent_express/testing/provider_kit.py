@@ -268,6 +268,7 @@ class ProviderKit:
                 async for event in events:
                     if isinstance(event, TextDelta):
                         break
+            await asyncio.sleep(0)  # a generator left to the garbage collector would be closed in a task, from here on
             same(asyncio.all_tasks() - before - server.tasks, set(), "the tasks that are left")
             await within(self.patience, left(server), "the connection stayed open after the stream was closed")
 
