@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -268,7 +269,10 @@ class ProviderKit:
                 async for event in events:
                     if isinstance(event, TextDelta):
                         break
-            await asyncio.sleep(0)  # a generator left to the garbage collector would be closed in a task, from here on
+            gc.collect()
+            await asyncio.sleep(
+                0
+            )  # a generator that was left to the garbage collector is closed in a task from here on
             same(asyncio.all_tasks() - before - server.tasks, set(), "the tasks that are left")
             await within(self.patience, left(server), "the connection stayed open after the stream was closed")
 
