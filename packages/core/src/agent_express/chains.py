@@ -20,10 +20,22 @@ from .tools import Tool
 class Chains:
     """The onions of a stack: composed once, when the agent opens."""
 
-    __slots__ = ("_by_tool", "any_streaming", "asks", "core_is_rim", "entries", "model", "observer", "tool", "turn")
+    __slots__ = (
+        "_by_tool",
+        "any_streaming",
+        "asks",
+        "core_is_rim",
+        "entries",
+        "model",
+        "names",
+        "observer",
+        "tool",
+        "turn",
+    )
 
     def __init__(self, entries: Sequence[Entry], observer: Observer | None = None) -> None:
         self.entries, self.observer = tuple(entries), observer
+        self.names = tuple([entry.name for entry in entries])
         self.turn = compose("turn", hooks_of(entries, "turn"), turn_core, None, observer)
         self.model = compose("model", hooks_of(entries, "model"), model_core, ModelResponse, observer)
         self.tool = compose("tool", hooks_of(entries, "tool"), tool_core, ToolResult, observer)

@@ -18,6 +18,9 @@ R_co = TypeVar("R_co", covariant=True)
 EndStatus: TypeAlias = Literal["completed", "parked"]
 
 
+_CONFIG = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64", ser_json_inf_nan="constants")
+
+
 @dataclass_transform(field_specifiers=(field,))
 class EventMeta(type):
     """Makes each event class a slotted dataclass that keeps its class arguments."""
@@ -37,7 +40,7 @@ class EventMeta(type):
         if "__slots__" in namespace:
             return cls
         made: Any = dataclass(slots=True)(cls)
-        made.__pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+        made.__pydantic_config__ = _CONFIG
         made.type = type or f"local:{_kebab(name)}"
         made.version = version
         if durable is not None:
@@ -142,7 +145,17 @@ def check(event: Event) -> None:
         _adapter(kind).validate_python({name: getattr(event, name) for name in _fields(kind)})
     except ValidationError as error:
         raise EventError(f"{kind.__name__}: {error}") from error
+    if _holds_set(_adapter(kind).dump_python(event)):
+        raise EventError(f"{kind.__name__}: JSON cannot hold a set: use a list")
     dump(event)
+
+
+def _holds_set(value: Any) -> bool:
+    if isinstance(value, set | frozenset):
+        return True
+    if isinstance(value, dict):
+        return any(_holds_set(each) for each in value.values())
+    return isinstance(value, list | tuple) and any(_holds_set(each) for each in value)
 
 
 @lru_cache(maxsize=512)

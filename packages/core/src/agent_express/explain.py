@@ -36,7 +36,12 @@ def _origin(entry: Entry) -> str:
 
 @lru_cache(maxsize=256)
 def _distribution(package: str) -> str:
-    from importlib.metadata import packages_distributions, version
+    """Name and version of the distribution that a package came with; one of its own name is found without a search."""
+    from importlib.metadata import PackageNotFoundError, packages_distributions, version
 
-    names = packages_distributions().get(package)
-    return f"{names[0]} {version(names[0])}" if names else f"local {package}"
+    name = package.replace("_", "-")
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        names = packages_distributions().get(package)
+        return f"{names[0]} {version(names[0])}" if names else f"local {package}"

@@ -24,6 +24,8 @@ def checked_input(given: Input) -> tuple[Message, ...]:
     Raises:
         InputError: It is empty, not from the user, or no store can hold it.
     """
+    if type(given) is str and given and not given.isspace() and is_clean(given):
+        return (Message("user", given),)
     messages = as_messages(given)
     last = messages[-1] if messages else None
     if last is None or not last.parts or not (last.text.strip() or any(part.kind != "text" for part in last.parts)):

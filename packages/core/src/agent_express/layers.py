@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +16,7 @@ from .contexts import HINT, layer_frames
 from .errors import HookError, NextCalledTwiceError, NextForgottenError, Signal, WrongResultError
 from .events import Answered, Recovered, Restarted
 from .messages import Message
+from .stream import tell
 
 Level: TypeAlias = Literal["session", "turn", "model", "tool"]
 Hook: TypeAlias = Callable[..., Any]
@@ -66,7 +68,7 @@ class LayerNext:
         except BaseException as error:
             self._state = FAILED
             ctx._base = before
-            self._error = found = _leaving(layer, error)
+            self._error = found = _leaving(layer, ctx, error)
             if found is not error:
                 raise found from found.__cause__
             raise
@@ -129,7 +131,7 @@ def _look_closer(layer: Layer, inner: LayerNext, ctx: Any, result: Any) -> None:
     elif inner._state == FAILED and layer.level != "session":
         if isinstance(inner._error, Signal):
             raise inner._error  # a hook may see it go by, and cannot stop it
-        ctx._session.log.append(Recovered(layer.level, layer.name, f"{type(inner._error).__name__}: {inner._error}"))
+        tell(ctx._session.log, Recovered(layer.level, layer.name, f"{type(inner._error).__name__}: {inner._error}"))
 
 
 def _answered_itself(layer: Layer, ctx: Any) -> None:
@@ -139,16 +141,18 @@ def _answered_itself(layer: Layer, ctx: Any) -> None:
     if layer.level == "turn" and ctx.output is None:
         raise NextForgottenError(f"{who} neither awaited next() nor set ctx.output: is an `await` missing?")
     ctx._answered(layer.name)
-    ctx._session.log.append(Answered(layer.level, layer.name))
+    tell(ctx._session.log, Answered(layer.level, layer.name))
 
 
 def _where_to(level: Level) -> str:
     return "a turn hook answers by setting ctx.output" if level == "turn" else "a session hook has no result"
 
 
-def _leaving(layer: Layer, error: BaseException) -> BaseException:
+def _leaving(layer: Layer, ctx: Any, error: BaseException) -> BaseException:
     """What leaves a layer for *error*: out of its group, signed, with notes that say where it came from."""
     found = leaf(error)
+    if isinstance(found, asyncio.CancelledError) and layer.level != "session":
+        note_cancelled(ctx._turn)
     if layer.inner is None:
         return found
     if isinstance(found, Signal):
@@ -179,13 +183,34 @@ def leaf(error: BaseException) -> BaseException:
     return error
 
 
-def still_cancelled(ctx: Any) -> bool:
-    """Whether somebody cancelled the running task and no time-out has taken it back."""
-    task = asyncio.current_task()
+def is_cancelled(turn: Any, task: asyncio.Task[Any] | None) -> bool:
+    """Whether somebody cancelled *task*, in which a part of *turn* runs, and no time-out has taken it back.
+
+    Before Python 3.13 a failing `TaskGroup` may leave its task counted as cancelled: there the count is believed only
+    where a CancelledError was seen to pass.
+    """
     if task is None:
         return False
-    turn = ctx._turn
-    return task.cancelling() > (turn.base_cancels if task is turn.task else 0)
+    if task.cancelling() <= (turn.base_cancels if task is turn.task else 0):
+        if turn.struck:
+            turn.struck.discard(task)
+        return False
+    return _COUNTS_EXACTLY or (turn.struck is not None and task in turn.struck)
+
+
+_COUNTS_EXACTLY = sys.version_info >= (3, 13)
+
+
+def still_cancelled(ctx: Any) -> bool:
+    """Whether somebody cancelled the running task and no time-out has taken it back."""
+    return is_cancelled(ctx._turn, asyncio.current_task())
+
+
+def note_cancelled(turn: Any) -> None:
+    """Remember that a CancelledError passes through the running task."""
+    if turn.struck is None:
+        turn.struck = set()
+    turn.struck.add(asyncio.current_task())
 
 
 def kind_of(thing: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
-from .chains import Chains, hooks_of
+from .chains import Chains
 from .contexts import Resources, SessionContext, SessionRecord, TurnRecord, TurnUsage
 from .errors import SessionClosedError, SessionForbiddenError
 from .events import Failed, SessionClosed
@@ -118,7 +118,7 @@ class LiveSession:
 
     async def open(self) -> None:
         """Enter the session hooks, in a task that also leaves them."""
-        hooks = hooks_of(self.runtime.entries, "session")
+        hooks = self.runtime.session_hooks
         if hooks:
             loop = asyncio.get_running_loop()
             self.ready, self.closing = loop.create_future(), loop.create_future()

@@ -6,7 +6,7 @@ The log is append-only; `append` never waits, so it also works while a task is b
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from hashlib import blake2b
 from time import time
 from typing import Any, TypeVar, cast
@@ -49,12 +49,12 @@ class Log:
         "_entries",
         "_history",
         "_last_id",
-        "_last_time",
         "_open",
         "_parent",
         "_places",
         "_results",
         "_tail",
+        "_tick",
         "path",
     )
 
@@ -62,12 +62,12 @@ class Log:
         self._allowed, self._parent, self.path = allowed, parent, path
         self._entries: list[Event] = []
         self._tail = 2 << 62 | random.getrandbits(62)
-        self._last_id = self._last_time = 0
+        self._last_id, self._tick = 0, 0.0
         self._history: list[Message] = []
         self._places: list[int] = []
         self._open: tuple[ToolCall, ...] = ()
         self._results: dict[str, ToolResult] = {}
-        self._digest: tuple[int, str] = (0, "")
+        self._digest = (0, blake2b(digest_size=8))
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -98,12 +98,9 @@ class Log:
         entries = self._entries
         if self._parent is None:
             event.at = now = time()
-            milliseconds = int(now * 1000)
-            if milliseconds > self._last_time:
-                self._start_millisecond(milliseconds)
-            else:
-                self._last_id += _COUNT
-            event.id = self._last_id
+            if now >= self._tick:
+                self._start_millisecond(now)
+            self._last_id = event.id = self._last_id + _COUNT
             event.position = len(entries)
         else:
             self._hand_up(event)
@@ -119,15 +116,15 @@ class Log:
             )
         events.check(event)
 
-    def _start_millisecond(self, milliseconds: int) -> None:
+    def _start_millisecond(self, now: float) -> None:
         """Begin the ids of a new millisecond.
 
         They are UUIDv7 (RFC 9562, sections 5.7 and 6.2): 48 bits of milliseconds, 12 of counter, a random tail drawn
         once per log; a counter that runs over borrows from the milliseconds.
         """
-        self._last_time = milliseconds
-        new = (milliseconds << 16 | 0x7000) << 64 | self._tail
-        self._last_id = new if new > self._last_id else self._last_id + _COUNT
+        milliseconds = int(now * 1000)
+        self._tick = (milliseconds + 1) / 1000
+        self._last_id = max(self._last_id, ((milliseconds << 16 | 0x7000) << 64 | self._tail) - _COUNT)
 
     def _hand_up(self, event: Event) -> None:
         root = cast(Log, self._parent)
@@ -140,8 +137,9 @@ class Log:
     def _take_foreign(self, event: Event) -> None:
         """Stamp and keep an entry of a nested agent; it is no part of this log's history."""
         event.at = now = time()
-        self._start_millisecond(max(int(now * 1000), self._last_time))
-        event.id = self._last_id
+        if now >= self._tick:
+            self._start_millisecond(now)
+        self._last_id = event.id = self._last_id + _COUNT
         event.position = len(self._entries)
         self._entries.append(event)
 
@@ -172,11 +170,13 @@ class Log:
 
     def digest(self) -> str:
         """A short hash of the history; cheap while the history only grows."""
-        count, digest = self._digest
-        for message in self._history[count:]:
-            digest = chain(digest, message)
-        self._digest = (len(self._history), digest)
-        return digest
+        count, hashed = self._digest
+        history = self._history
+        if count < len(history):
+            new = "".join([canonical(message) for message in history[count:]])
+            hashed.update(new.encode("utf-8", "surrogatepass"))
+            self._digest = (len(history), hashed)
+        return hashed.hexdigest()
 
     def place_after(self, message: Message) -> int:
         """The position in the log up to which `compact` includes *message*, found by identity.
@@ -203,20 +203,21 @@ class Log:
             del self._history[-1], self._places[-1]
         else:
             self._history[-1] = message
-        self._digest = (0, "")
+        self._digest = (0, blake2b(digest_size=8))
 
     def _has_draft(self) -> bool:
         return bool(self._history) and self._history[-1].role == "assistant" and not self._open
 
 
-def chain(digest: str, message: Message) -> str:
-    """The digest of a history that ends with *message*, from that of what stands before it."""
-    return blake2b(f"{digest}\0{canonical(message)}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+def digest_of(messages: Iterable[Message]) -> str:
+    """The digest of a history that holds *messages*."""
+    text = "".join([canonical(message) for message in messages])
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def canonical(message: Message) -> str:
     """The content of *message* as one text: its role and, part by part, what a model is sent of it."""
-    return f"{message.role}\0{_SEPARATOR.join([_content(part) for part in message.parts])}"
+    return f"\0\0\0{message.role}\0{_SEPARATOR.join([_content(part) for part in message.parts])}"
 
 
 def _content(part: Part) -> str:
@@ -278,7 +279,7 @@ def _compacted(log: Log, event: ContextCompacted) -> None:
     kept = [(m, place) for m, place in zip(log._history, log._places, strict=True) if place > event.upto]
     log._history = [event.summary, *[message for message, _ in kept]]
     log._places = [event.upto, *[place for _, place in kept]]
-    log._digest = (0, "")
+    log._digest = (0, blake2b(digest_size=8))
 
 
 def _not_ours(log: Log, event: Event) -> None:

@@ -25,6 +25,7 @@ from .events import (
     TurnContinued,
     UserSaid,
 )
+from .layers import is_cancelled
 from .messages import (
     Message,
     ModelRequest,
@@ -35,7 +36,7 @@ from .messages import (
     ToolDef,
 )
 from .outputs import Output
-from .stream import Channel, sink
+from .stream import Channel, sink, tell
 from .tool_call import answer_open_calls, normalised, run_batch
 
 
@@ -47,7 +48,7 @@ def record_state(session: SessionRecord) -> None:
     """
     changes = session.state.take_changes()
     if changes is not None:
-        session.log.append(StateChanged(*changes))
+        tell(session.log, StateChanged(*changes))
 
 
 async def turn_core(ctx: TurnContext) -> None:
@@ -127,8 +128,7 @@ def _request(turn: TurnRecord, index: int) -> ModelRequest:
 
 def _raise_if_cancelled(turn: TurnRecord) -> None:
     """Raise a cancellation of the turn that a hook has swallowed."""
-    task = turn.task
-    if task is not None and task.cancelling() > turn.base_cancels:
+    if is_cancelled(turn, turn.task):
         raise asyncio.CancelledError
 
 
@@ -168,7 +168,8 @@ async def _finish(turn: TurnRecord, ctx: TurnContext, response: ModelResponse) -
         value, complaint = output.check(message)
         if complaint is not None and _may_answer_again(turn):
             turn.output_retries += 1
-            turn.session.log.append(TurnContinued("output", turn.output_retries, from_middleware(complaint, "output")))
+            told = from_middleware(complaint, "output")
+            tell(turn.session.log, TurnContinued("output", turn.output_retries, told))
             await ctx.emit(Restarted("output", turn.output_retries + 1, "turn"))
             return True
         if complaint is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from asyncio import CancelledError, Task, current_task
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any
 
 from .contexts import (
     ModelContext,
@@ -21,7 +21,8 @@ from .events import (
     ModelCalled,
     TextDelta,
 )
-from .log import chain as chain_digest
+from .layers import is_cancelled, note_cancelled
+from .log import digest_of
 from .messages import (
     DEFAULT_SETTINGS,
     ModelRequest,
@@ -29,10 +30,7 @@ from .messages import (
     Section,
     ToolDef,
 )
-from .onion import still_cancelled
 from .stream import Channel, sink
-
-T = TypeVar("T")
 
 
 async def model_core(ctx: ModelContext) -> ModelResponse:
@@ -41,8 +39,9 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     if turn.signal is not None:
         raise repeated(turn.signal)
     task: Task[Any] = current_task()  # type: ignore[assignment]
-    if task.cancelling() > (turn.base_cancels if task is turn.task else 0):
+    if is_cancelled(turn, task):
         raise CancelledError  # a hook swallowed it
+    cancels = task.cancelling()
     request, skip, transforms = ctx._base
     if skip is not None:
         ctx._answered("")
@@ -57,17 +56,18 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     out = sink.get()
     if out is not None:
         await out.send(called)
-    turn.usage.count("attempts")
+    turn.usage.count_attempt()
     turn.busy.add(task)
     try:
         response = await _stream(ctx, request, out)
     except Exception:
-        turn.usage.count("failures")
+        turn.usage.count_failure()
         raise
     except CancelledError as error:
-        if still_cancelled(ctx):
+        if task.cancelling() > cancels:
+            note_cancelled(turn)
             raise
-        turn.usage.count("failures")
+        turn.usage.count_failure()
         raise ProviderUnavailableError(
             f"{request.model.name} raised CancelledError, and nobody cancelled it"
         ) from error
@@ -87,6 +87,8 @@ async def _stream(ctx: ModelContext, request: ModelRequest, out: Channel | None)
     runtime: Any = ctx._runtime
     if id(model) not in runtime.ready_models:
         await runtime.prepare_model(model)
+    if turn.signal is not None:  # it came while a slow client or the model's init was waited for
+        raise repeated(turn.signal)
     events: Any = model.stream(request)  # type: ignore[attr-defined]
     try:
         async for event in events:
@@ -120,17 +122,9 @@ def _transformed(request: ModelRequest, transforms: Sequence[Any]) -> ModelReque
 
 def digests(ctx: ModelContext, request: ModelRequest) -> dict[str, str]:
     """Short hashes of what is sent: messages, tools, settings, each system section."""
-    if request.messages is ctx._turn.assembled:
-        digest = ctx._session.log.digest()
-    else:
-        digest = ""
-        for message in request.messages:
-            digest = chain_digest(digest, message)
-    found = {"messages": digest}
-    if request.system:
-        found |= _remembered(request.system, _of_sections)
-    if request.tools:
-        found |= _remembered(request.tools, _of_tools)
+    as_is = request.messages is ctx._turn.assembled
+    digest = ctx._session.log.digest() if as_is else digest_of(request.messages)
+    found = {"messages": digest, **_of_frame(request.system, request.tools)}
     if request.settings is not DEFAULT_SETTINGS:
         found["settings"] = _short(repr(request.settings))
     return found
@@ -140,24 +134,19 @@ def _short(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _of_sections(sections: tuple[Section, ...]) -> dict[str, str]:
-    return {f"system:{section.key}": _short(section.text) for section in sections}
+_frames: dict[tuple[int, int], tuple[tuple[Section, ...], tuple[ToolDef, ...], dict[str, str]]] = {}
 
 
-def _of_tools(tools: tuple[ToolDef, ...]) -> dict[str, str]:
-    return {"tools": _short(repr(tools))}
-
-
-_seen: dict[int, tuple[Any, dict[str, str]]] = {}
-
-
-def _remembered(value: T, compute: Callable[[T], dict[str, str]]) -> dict[str, str]:
-    """The digests of a tuple that most calls share, by its identity; it is held, so that its id stays its own."""
-    held = _seen.get(id(value))
-    if held is not None and held[0] is value:
-        return held[1]
-    if len(_seen) > 256:
-        _seen.clear()
-    digests = compute(value)
-    _seen[id(value)] = (value, digests)
+def _of_frame(system: tuple[Section, ...], tools: tuple[ToolDef, ...]) -> dict[str, str]:
+    """The digests of system prompt and tools, which most calls share: remembered by the identity of both tuples."""
+    key = (id(system), id(tools))
+    held = _frames.get(key)
+    if held is not None and held[0] is system and held[1] is tools:
+        return held[2]
+    if len(_frames) > 256:
+        _frames.clear()
+    digests = {f"system:{section.key}": _short(section.text) for section in system}
+    if tools:
+        digests["tools"] = _short(repr(tools))
+    _frames[key] = (system, tools, digests)  # held, so that their ids stay their own
     return digests

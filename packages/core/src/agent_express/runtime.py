@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from .asks import ask
-from .chains import Chains
+from .chains import Chains, hooks_of
 from .checks import read
 from .contexts import AgentContext, AgentInfo, AnyTool, AskOptions, NestedOptions, SessionRecord, TurnContext, places_of
 from .errors import UseError
@@ -20,6 +20,7 @@ from .models import resolve_model
 from .nested import run_nested
 from .onion import Observer
 from .state import Layout
+from .stream import tell
 from .tools import Tool
 
 
@@ -39,6 +40,7 @@ class OpenAgent:
         for tool in (*tools, *[tool for entry in entries for tool in entry.tools]):
             self.take_tool(self.tools, tool)
         self.chains = Chains(entries, observer)
+        self.session_hooks = hooks_of(entries, "session")
         self.layout = Layout(owners((*entries, *self.tool_entries)))
         self.allowed = CORE_EVENTS | {kind for entry in entries for kind in entry.events}
         self.system = (Section("instructions", info.instructions),) if info.instructions else ()
@@ -97,7 +99,7 @@ class OpenAgent:
         if not session.own_tools:
             session.tools, session.own_tools = dict(session.tools), True
         self.take_tool(session.tools, tool, by, for_all=False)
-        session.log.append(ToolRegistered(tool.name, by))
+        tell(session.log, ToolRegistered(tool.name, by))
 
     def _open_later(self, entries: Sequence[Entry]) -> None:
         """Open what stands around a tool that an `init` registered, after the others."""
@@ -145,6 +147,8 @@ class OpenAgent:
 
     def allowed_with(self, entries: Sequence[Entry]) -> frozenset[type[Event]]:
         """The event classes that may be emitted while *entries* are in use too."""
+        if not entries:
+            return self.allowed
         extra = {kind for entry in entries for kind in entry.events}
         return self.allowed | extra if extra else self.allowed
 

@@ -109,6 +109,22 @@ class Channel:
             self._wake_writer()
 
 
+class Entries(Protocol):
+    """What takes durable events: a log."""
+
+    def append(self, event: Event, /) -> None:
+        """Add *event*."""
+        ...
+
+
+def tell(log: Entries, event: Event) -> None:
+    """Log *event* and put it into the stream at once: for what must not wait."""
+    log.append(event)
+    out = sink.get()
+    if out is not None:
+        out.put(event)
+
+
 class Feed:
     """Runs *work* in a child task and gives its events, one by one; the last is `End` of its result.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from pydantic_core import from_json
@@ -12,9 +11,9 @@ from pydantic_core import from_json
 from .contexts import SessionRecord, ToolContext, TurnRecord
 from .errors import Signal, ToolError, repeated
 from .events import Failed, How, ToolCalled, ToolProgressed, ToolRan, ToolReturned, ToolStarted
+from .layers import is_cancelled, note_cancelled
 from .messages import Message, ModelResponse, Reasoning, Text, ToolCall, ToolResult
-from .onion import leaf, still_cancelled
-from .stream import Channel, sink
+from .stream import Channel, settle, sink, tell
 from .texts import clean, holds_odd, is_clean
 from .tools import Tool
 
@@ -60,26 +59,49 @@ async def _side_by_side(
     turn: TurnRecord, group: list[tuple[int, ToolCall]], step: int, refused: str | None, out: Channel | None
 ) -> None:
     limit = turn.limits.max_parallel_tools
-    room = asyncio.Semaphore(limit) if len(group) > limit else nullcontext()
-    unwinding = turn.unwinding
-
-    async def run(call: ToolCall, index: int) -> None:
-        try:
-            async with room:
-                await run_call(turn, call, index, step, refused, out)
-        except BaseException:
-            turn.unwinding += 1  # the siblings are cancelled now
-            raise
-
+    room = asyncio.Semaphore(limit) if len(group) > limit else None
+    loop = asyncio.get_running_loop()
+    tasks: list[asyncio.Task[None]] = []
+    for index, call in group:
+        work = run_call if room is None else _in_room(room)
+        tasks.append(loop.create_task(work(turn, call, index, step, refused, out)))
+    # No TaskGroup: before Python 3.13 one that fails leaves its task counted as cancelled.
     try:
-        async with asyncio.TaskGroup() as tasks:
-            for index, call in group:
-                tasks.create_task(run(call, index))
-    except BaseExceptionGroup as error:
-        found = leaf(error)
-        raise found from found.__cause__
-    finally:
-        turn.unwinding = unwinding
+        _, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        if waiting:
+            turn.unwinding += 1
+            await _cancel_all(waiting)
+            turn.unwinding -= 1
+    except asyncio.CancelledError:
+        note_cancelled(turn)
+        turn.unwinding += 1
+        await _cancel_all(tasks)
+        raise
+    _raise_first(tasks)
+
+
+def _in_room(room: asyncio.Semaphore) -> Callable[..., Coroutine[Any, Any, None]]:
+    async def run(*args: Any) -> None:
+        async with room:
+            await run_call(*args)
+
+    return run
+
+
+async def _cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    for task in tasks:
+        await settle(task)
+
+
+def _raise_first(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Raise what ended the batch: control flow first, then the first failure."""
+    failures = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
+    if failures:
+        raise next((error for error in failures if isinstance(error, Signal)), failures[0])
+    if any(task.cancelled() for task in tasks):
+        raise asyncio.CancelledError
 
 
 async def run_call(
@@ -139,7 +161,7 @@ def _refusal(turn: TurnRecord, tool: Tool | None, call: ToolCall, refused: str |
 def _was_offered(turn: TurnRecord, tool: Tool) -> bool:
     """Whether the request that was sent offered this tool: what a hook hid is refused too."""
     offered = turn.offered
-    return offered is None or any(each.name == tool.name for each in offered)
+    return offered is None or tool.name in [each.name for each in offered]
 
 
 def _returned(ctx: ToolContext, key: str, result: ToolResult, how: How, early: ToolResult | None) -> ToolReturned:
@@ -182,24 +204,26 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
             return refusal
     ctx._started = True
     if not tool.flags.read_only:
-        ctx._session.log.append(ToolStarted(ctx._key, ctx.call.id, tool.name, changed))
+        tell(ctx._session.log, ToolStarted(ctx._key, ctx.call.id, tool.name, changed))
         turn.outcomes[ctx._key] = None
     return await _run_body(ctx, tool, ctx._called if changed is None else changed)
 
 
 async def _run_body(ctx: ToolContext, tool: Tool, args: Mapping[str, Any]) -> ToolResult:
     turn = ctx._turn
-    turn.usage.count("tool_calls")
+    turn.usage.count_tool_call()
     task: asyncio.Task[Any] = asyncio.current_task()  # type: ignore[assignment]
-    if task.cancelling() > (turn.base_cancels if task is turn.task else 0):
+    if is_cancelled(turn, task):
         raise asyncio.CancelledError  # a hook swallowed it
+    cancels = task.cancelling()
     turn.busy.add(task)
     try:
         outcome: ToolResult | ToolError = await tool.run(ctx, args, _progress)
     except asyncio.CancelledError as error:
-        if still_cancelled(ctx):
+        if task.cancelling() > cancels:
+            note_cancelled(turn)
             if tool.kind == "sync":
-                ctx._session.log.append(Failed(f"tool {tool.name}", "cancelled; its thread may still be running"))
+                tell(ctx._session.log, Failed(f"tool {tool.name}", "cancelled; its thread may still be running"))
             raise
         outcome = _failed(tool, error)
     except Signal as signal:
@@ -214,11 +238,11 @@ async def _run_body(ctx: ToolContext, tool: Tool, args: Mapping[str, Any]) -> To
     ctx._ran = True
     turn.outcomes[ctx._key] = outcome
     if isinstance(outcome, ToolError):
-        turn.usage.count("failures")
+        turn.usage.count_failure()
         ctx._outcome_failed = True
-        ctx._session.log.append(ToolRan(ctx._key, ctx.call.id, ToolResult(str(outcome), is_error=True)))
+        tell(ctx._session.log, ToolRan(ctx._key, ctx.call.id, ToolResult(str(outcome), is_error=True)))
         raise outcome
-    ctx._session.log.append(ToolRan(ctx._key, ctx.call.id, outcome))
+    tell(ctx._session.log, ToolRan(ctx._key, ctx.call.id, outcome))
     return outcome
 
 

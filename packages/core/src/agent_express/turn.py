@@ -36,6 +36,7 @@ from .events import (
     TurnStatus,
     UserSaid,
 )
+from .layers import is_cancelled, leaf
 from .loop import record_state
 from .messages import (
     DEFAULT_SETTINGS,
@@ -45,9 +46,8 @@ from .messages import (
     Settings,
 )
 from .middleware import Entry
-from .onion import leaf
 from .outputs import Output
-from .stream import settle, sink
+from .stream import settle, sink, tell
 from .texts import clean
 from .tool_call import answer_open_calls
 
@@ -79,8 +79,7 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
     log, out = session.log, sink.get()
     first = len(log)
     layout = session.state.begin_turn(_extra_state(options.entries))
-    stack = tuple([entry.name for entry in chains.entries])
-    started = TurnStarted(turn.id, turn.index, stack, options.metadata)
+    started = TurnStarted(turn.id, turn.index, chains.names, options.metadata)
     log.append(started)
     status: TurnStatus = "failed"
     reason: str | None = None
@@ -190,15 +189,15 @@ def _extra_state(entries: Sequence[Entry]) -> list[Any]:
 
 async def _within_time(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> None:
     limit = turn.limits.timeout
-    run = _apart if chains.any_streaming and sink.get() is None else _here
+    work = chains.turn(ctx) if sink.get() is not None or not chains.any_streaming else _apart(turn, chains, ctx)
     if limit is None:
-        await run(turn, chains, ctx)
+        await work
         return
     turn.clock = clock = asyncio.timeout(limit)
     failure: TimeoutError | None = None
     try:
         async with clock:
-            await run(turn, chains, ctx)
+            await work
     except TimeoutError as error:
         if not clock.expired():
             raise
@@ -206,10 +205,6 @@ async def _within_time(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> No
     if clock.expired():  # also where a hook has swallowed it
         why = f"turn {turn.index} of session {turn.session.id} took longer than {limit:g} seconds"
         raise TurnTimeoutError(why) from failure
-
-
-async def _here(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> None:
-    await chains.turn(ctx)
 
 
 async def _apart(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> None:
@@ -232,8 +227,7 @@ async def _apart(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> None:
 
 def _raise_if_over(turn: TurnRecord) -> None:
     """Raise what a hook may have swallowed."""
-    task = turn.task
-    if task is not None and task.cancelling() > turn.base_cancels:
+    if is_cancelled(turn, turn.task):
         raise asyncio.CancelledError
     if turn.killed is not None:
         raise turn.killed
@@ -258,9 +252,9 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
     answer_open_calls(turn, turn.steps - 1, _ENDINGS.get(status, "the turn ended"))
     if completed and not turn.said:
         turn.said = True
-        log.append(UserSaid(turn.input))
+        tell(log, UserSaid(turn.input))
     if status in ("cancelled", "timeout") and turn.partial:
-        log.append(MessageInterrupted(Message("assistant", clean("".join(turn.partial)), mark="interrupted")))
+        tell(log, MessageInterrupted(Message("assistant", clean("".join(turn.partial)), mark="interrupted")))
     try:
         record_state(session)
     except StateError as error:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import cast
 
 from ..errors import HookError
 from ..events import ContextCompacted, UserSaid
 from ..messages import Message, ModelRequest, ModelResponse, Named, Section, ToolDef
+from ..stream import tell
 from .caller import caller
 from .records import TurnRecord
 from .said import from_middleware
@@ -43,7 +43,8 @@ class ModelContext(TurnContext):
     @property
     def request(self) -> ModelRequest:
         """What will be sent. Changes flow inwards only and live for this call."""
-        return cast(ModelRequest, self._base[0])
+        held: ModelRequest = self._base[0]
+        return held
 
     @request.setter
     def request(self, request: ModelRequest) -> None:
@@ -103,7 +104,7 @@ class ModelContext(TurnContext):
         said = from_middleware(message, by)
         self.messages = (*self.messages, said)
         if keep and not self._purpose and not any(each == said for each in self._turn_says()):
-            self._session.log.append(UserSaid(said))
+            tell(self._session.log, UserSaid(said))
 
     def _turn_says(self) -> list[Message]:
         history = self._session.log.messages
@@ -138,7 +139,7 @@ class ModelContext(TurnContext):
         place = log.place_after(upto)
         gone = {id(message) for message in log.compacted(place)}
         made = from_middleware(summary, by)
-        log.append(ContextCompacted(place, made, by))
+        tell(log, ContextCompacted(place, made, by))
         self.messages = (made, *[message for message in self.messages if id(message) not in gone])
 
     def _answered(self, by: str) -> None:

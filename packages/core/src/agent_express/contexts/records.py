@@ -14,8 +14,14 @@ from ..events import Event, TurnContinued, TurnStatus
 from ..log import Log
 from ..messages import Limits, Message, Named, Settings, ToolDef
 from ..state import State
+from ..stream import tell
 from .resources import Resources
 from .usage import TurnUsage
+
+# list[str] as a factory costs four times as much as list: calling an alias tries to mark what it makes.
+_new_list: Callable[[], list[Any]] = list
+_new_dict: Callable[[], dict[str, Any]] = dict
+_new_set: Callable[[], set[Any]] = set
 
 
 class AnyTool(Protocol):
@@ -113,7 +119,7 @@ class SessionRecord:
     user_id: str | None = None
     scopes: frozenset[str] = frozenset()
     is_resumed: bool = False
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=_new_dict)
     credentials: Any = field(default=None, repr=False)
     trace_id: str = ""
     own_tools: bool = False
@@ -165,15 +171,16 @@ class TurnRecord:
     output_retries: int = 0
     next_messages: list[tuple[str, Message]] | None = None
     assembled: tuple[Message, ...] | None = None
-    partial: list[str] = field(default_factory=list[str])
+    partial: list[str] = field(default_factory=_new_list)
     offered: tuple[ToolDef, ...] | None = None
-    outcomes: dict[str, Any] = field(default_factory=dict[str, Any])
+    outcomes: dict[str, Any] = field(default_factory=_new_dict)
     base_cancels: int = 0
     task: asyncio.Task[Any] | None = None
+    struck: set[asyncio.Task[Any] | None] | None = None
     unwinding: int = 0
     nested: list[TurnRecord] | None = None
     clock: asyncio.Timeout | None = None
-    busy: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
+    busy: set[asyncio.Task[Any]] = field(default_factory=_new_set)
     killed: BaseException | None = None
     extra: tuple[Any, ...] = ()
 
@@ -220,4 +227,4 @@ def log_continuation(turn: TurnRecord, by: str, message: Message | None) -> None
         turn.limit = "max_steps"  # no step is left to go on with: the answer stands
         return
     turn.final = turn.output = None
-    turn.session.log.append(TurnContinued(by, turn.continuations, message))
+    tell(turn.session.log, TurnContinued(by, turn.continuations, message))

@@ -12,7 +12,7 @@ from ..events import Event, SessionIdentified
 from ..log import Log
 from ..messages import Message
 from ..state import State
-from ..stream import sink
+from ..stream import sink, tell
 from .caller import caller
 from .records import AgentInfo, AnyTool, Runtime, SessionRecord
 from .resources import Resources
@@ -206,7 +206,7 @@ def _identify(session: SessionRecord, user_id: str | None, scopes: frozenset[str
     if session.user_id is not None and session.user_id != user_id:
         raise SessionForbiddenError(f"session {session.id} belongs to another user than {user_id!r}")
     session.user_id, session.scopes, session.identified = user_id, scopes, True
-    session.log.append(SessionIdentified(user_id, tuple(sorted(scopes))))
+    tell(session.log, SessionIdentified(user_id, tuple(sorted(scopes))))
 
 
 def _undeclared(event: Event) -> EventError:

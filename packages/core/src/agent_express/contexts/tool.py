@@ -61,7 +61,7 @@ class ToolContext(TurnContext):
 
     @property
     def _core_name(self) -> str:  # type: ignore[override]
-        return f"tool {self.call.name}"
+        return f"tool {self._call.name}"
 
     @property
     def call(self) -> ToolCall:
@@ -76,7 +76,7 @@ class ToolContext(TurnContext):
     @property
     def call_id(self) -> str:
         """The provider's id of the call."""
-        return self.call.id
+        return self._call.id
 
     @property
     def call_index(self) -> int:
@@ -134,7 +134,7 @@ class ToolContext(TurnContext):
     def _not_started(self, what: str, by: str) -> None:
         if self._started:
             raise TooLateError(
-                f"{by}: {what}() after tool {self.call.name!r} had started; return another result instead"
+                f"{by}: {what}() after tool {self._call.name!r} had started; return another result instead"
             )
 
     def _answered(self, by: str) -> None:

@@ -6,9 +6,9 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar, cast, overload
+from typing import Any, NoReturn, TypeVar, overload
 
-from ..errors import Aborted, HookError, TooLateError
+from ..errors import Aborted, HookError, TooLateError, repeated
 from ..events import Event, TurnStatus
 from ..messages import Message, ModelResponse, Named, Settings
 from .caller import caller
@@ -111,11 +111,12 @@ class TurnContext(SessionContext):
         The caller gets a `TurnAbortedError` with *reason* and the name of the middleware.
         """
         turn = self._turn
-        if turn.signal is None:
-            signal = Aborted(reason)
-            signal.by = caller(self)
-            stop(turn, signal)
-        raise cast(Aborted, turn.signal)
+        if turn.signal is not None:
+            raise repeated(turn.signal)
+        signal = Aborted(reason)
+        signal.by = caller(self)
+        stop(turn, signal)
+        raise signal
 
     def continue_turn(self, message: Message | str) -> None:
         """Make the loop take *message*, after the results of open calls, and go on.

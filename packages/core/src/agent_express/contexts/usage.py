@@ -45,11 +45,25 @@ class TurnUsage:
         """Tokens sent and received; what was not reported is not in it."""
         return self.tokens.total_tokens or 0
 
-    def count(self, what: str) -> None:
-        """Add one to the counter *what*, here and in all that enclose it."""
+    def count_attempt(self) -> None:
+        """A model call goes out; counted here and in all that enclose it, like the others."""
         each: TurnUsage | None = self
         while each is not None:
-            setattr(each, what, getattr(each, what) + 1)
+            each.attempts += 1
+            each = each.parent
+
+    def count_tool_call(self) -> None:
+        """The body of a tool begins."""
+        each: TurnUsage | None = self
+        while each is not None:
+            each.tool_calls += 1
+            each = each.parent
+
+    def count_failure(self) -> None:
+        """A model call or the body of a tool failed."""
+        each: TurnUsage | None = self
+        while each is not None:
+            each.failures += 1
             each = each.parent
 
     def add(self, usage: Usage) -> None:
