@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -184,3 +187,37 @@ async def test_run_and_stream_give_the_same_answer_and_the_same_events() -> None
             return answer.text, [event.type for event in answer.events]
 
     assert await turns(streaming=False) == await turns(streaming=True)
+
+
+# --- the README ---------------------------------------------------------------------------------
+
+
+def readme_samples() -> list[str]:
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def offers_openai(monkeypatch: pytest.MonkeyPatch, model: Any) -> None:
+    """Let *model* stand for every model of the provider "openai"."""
+    entry = SimpleNamespace(name="openai", value="", dist=None, load=lambda: lambda name: model)
+    monkeypatch.setattr("agent_express.models.entry_points", lambda group: [entry])
+
+
+@pytest.mark.parametrize("sample", readme_samples(), ids=lambda sample: sample.splitlines()[-1].strip()[:30])
+def test_the_samples_of_the_readme_run(
+    sample: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = ScriptedModel([call("weather", city="Oslo")], "Take a coat.")
+    offers_openai(monkeypatch, model)
+    scope: dict[str, Any] = {}
+    exec(compile(sample, "README.md", "exec"), scope)
+    if "asyncio.run(" in sample:
+        assert capsys.readouterr().out.splitlines()[-1] == "Take a coat."
+    if "chat" in scope:
+        asyncio.run(scope["chat"](Agent(FunctionModel(lambda request: f"turn {len(request.messages)}"))))
+        assert capsys.readouterr().out.startswith("turn 1\nturn 3TurnUsage(")
+    if "TokenBudget" in scope:
+        stack = [scope["TokenBudget"](limit=1000), scope["Shout"](), scope["read_only"]]
+        assert Agent(ScriptedModel("hello")).use(stack).run_sync("hi").text == "HELLO"
+    for name in [name for name in scope if name.startswith("test_")]:
+        asyncio.run(scope[name]())
