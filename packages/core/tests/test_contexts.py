@@ -317,13 +317,18 @@ async def test_replacing_the_input_after_it_was_logged_is_too_late() -> None:
         await Agent(ScriptedModel("ok")).use(late).run("hi")
 
 
-async def test_a_turn_refused_before_next_leaves_no_message_in_the_history() -> None:
+@pytest.mark.parametrize(
+    "given",
+    ["hi", [Message("user", "a"), Message("assistant", "b"), Message("user", "c")]],
+    ids=["text", "messages"],
+)
+async def test_a_turn_refused_before_next_leaves_no_message_in_the_history(given: Any) -> None:
     async def refuses(ctx: TurnContext, next: Next[None]) -> None:
         raise PermissionError("closed on Sundays")
 
     async with Agent(ScriptedModel()).use(refuses) as agent, agent.session() as session:
         with pytest.raises(PermissionError):
-            await session.run("hi")
+            await session.run(given)
         assert session.history == ()
 
 

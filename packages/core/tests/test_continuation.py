@@ -149,6 +149,14 @@ async def test_continue_turn_after_the_loop_says_what_a_turn_hook_writes_instead
     assert str(caught.value) == ("late: continue_turn() after the loop has ended; write `await next.again(message)`")
 
 
+async def test_continue_turn_before_the_loop_does_not_say_that_it_has_ended() -> None:
+    async def early(ctx: TurnContext, next: Next[None]) -> None:
+        ctx.continue_turn("more")
+
+    with pytest.raises(HookError, match=r"^early: continue_turn\(\) before the loop"):
+        await run(early, model=ScriptedModel())
+
+
 # --- next.again: around the loop ----------------------------------------------------------------
 
 

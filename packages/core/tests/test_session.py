@@ -195,6 +195,22 @@ async def test_a_waiting_turn_can_be_cancelled_and_the_next_one_runs() -> None:
         assert second.cancelled()
 
 
+async def test_a_turn_that_waits_for_its_own_session_is_told_so() -> None:
+    async with Agent(ScriptedModel("never", "never")) as agent, agent.session() as session:
+
+        async def waits(ctx: TurnContext, next: Next[None]) -> None:
+            await session.run("inside", on_busy="wait")
+
+        turn = asyncio.create_task(session.run("outside", use=[waits]))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        hangs = not turn.done()
+        turn.cancel()
+        result = (await asyncio.gather(turn, return_exceptions=True))[0]
+        assert not hangs
+        assert isinstance(result, SessionBusyError)
+
+
 async def test_on_busy_takes_error_or_wait() -> None:
     async with Agent(ScriptedModel()) as agent, agent.session() as session:
         with pytest.raises(UseError, match='on_busy is "error" or "wait", got \'queue\''):
@@ -278,6 +294,12 @@ async def test_the_session_is_left_by_the_last_handle_whichever_was_first() -> N
         await first.__aexit__(None, None, None)
         assert (await second.run("hi")).text == "still here"
         await second.__aexit__(None, None, None)
+
+
+async def test_one_handle_is_entered_once() -> None:
+    async with Agent(ScriptedModel()) as agent, agent.session() as session:
+        with pytest.raises(UseError, match="entered"):
+            await session.__aenter__()
 
 
 async def test_a_second_handle_waits_until_the_session_hooks_are_entered() -> None:
@@ -763,6 +785,29 @@ async def test_leaving_a_stream_early_cancels_the_turn_and_the_session_goes_on()
                     break
         assert session.log.of(TurnEnded)[0].status == "cancelled"
         assert (await session.run("again")).text == "fine"
+
+
+async def test_a_turn_cancelled_before_an_answer_leaves_the_users_message_and_the_text_marked_interrupted() -> None:
+    said = asyncio.Event()
+
+    async def listens(ctx: ModelContext, next: Passing) -> Any:
+        async for event in next():
+            yield event
+            if event == TextDelta(" upon"):
+                said.set()
+
+    model = ScriptedModel(Say("Once upon a time", delay=asyncio.Event(), delay_after=2), "fine")
+    async with Agent(model).use(listens) as agent, agent.session() as session:
+        turn = asyncio.create_task(session.run("tell"))
+        await said.wait()
+        turn.cancel()
+        await asyncio.wait([turn])
+        assert [(message.text, message.mark) for message in session.history] == [
+            ("tell", ""),
+            ("Once upon", "interrupted"),
+        ]
+        assert (await session.run("go on")).text == "fine"
+        check_history(model.requests[1].messages)
 
 
 async def test_a_tool_that_ran_when_the_turn_was_cancelled_is_answered_as_unknown() -> None:

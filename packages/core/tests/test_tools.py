@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from agent_express import (
     AgentContext,
     Answer,
     End,
+    Event,
     Middleware,
     ModelContext,
     ModelResponse,
@@ -275,6 +277,14 @@ def test_touches_state_is_true_for_a_tool_that_takes_the_context_unless_set() ->
     assert tool(touches_state=True)(plain).flags.touches_state
 
 
+def test_a_tool_asks_for_a_tool_context_and_no_other() -> None:
+    async def reads_request(ctx: ModelContext) -> str:
+        raise AssertionError
+
+    with pytest.raises(UseError, match="ModelContext"):
+        tool(reads_request)
+
+
 # --- methods ------------------------------------------------------------------------------------
 
 
@@ -474,6 +484,27 @@ async def test_a_synchronous_tool_sees_the_context_variables_of_its_caller() -> 
         return tenant.get()
 
     assert (await result_of(whose)).text == "acme"
+
+
+async def test_a_synchronous_tool_may_emit() -> None:
+    class Moved(Event, type="tools-test:moved"):
+        pass
+
+    class Declares:
+        events = (Moved,)
+
+    @tool
+    def move(ctx: ToolContext) -> str:
+        """Move."""
+        ctx.emit(Moved())  # type: ignore[unused-awaitable]
+        return "moved"
+
+    agent = Agent(ScriptedModel([call("move")], "done"), tools=[move]).use(Declares())
+    async with agent, agent.session() as session, session.stream("hi") as stream:
+        items = [item async for item in stream]
+    gc.collect()
+    assert_events(stream.answer.events, Moved())
+    assert_events(items, Moved())
 
 
 async def test_the_time_limit_of_a_synchronous_tool_is_enforced_and_its_token_told() -> None:

@@ -33,6 +33,7 @@ from agent_express.events import (
     Failed,
     ModelResponded,
     Recovered,
+    Restarted,
     ToolCalled,
     ToolRan,
     ToolReturned,
@@ -651,6 +652,19 @@ async def test_whatever_a_hook_does_with_an_abort_nothing_starts_any_more_and_no
             await session.run("hi")
         assert session.log.of(TurnEnded)[0].status == "aborted"
     assert (late, body.runs) == ([], [])
+
+
+async def test_nothing_restarts_after_an_abort() -> None:
+    async with Agent(ScriptedModel("x")).use(repeats_model, aborts_model) as agent, agent.session() as session:
+        with pytest.raises(TurnAbortedError):
+            await session.run("hi")
+        assert session.log.of(Restarted) == []
+
+
+async def repeats_model(ctx: ModelContext, next: Passing) -> ModelResponse:
+    with suppress(BaseException):
+        return await next()
+    return await next()
 
 
 async def test_a_turn_hook_that_swallows_an_abort_and_sets_an_output_releases_nothing() -> None:

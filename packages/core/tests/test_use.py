@@ -17,6 +17,7 @@ from agent_express import (
     Events,
     Middleware,
     ModelContext,
+    ModelRequest,
     ModelResponse,
     Next,
     Order,
@@ -206,6 +207,22 @@ def test_the_level_of_a_function_is_the_annotation_of_its_first_parameter_and_no
     hook: Callable[..., Any], level: str
 ) -> None:
     assert Agent(ScriptedModel()).use(hook).explain().splitlines()[0] == level
+
+
+async def misread(ctx: ModelRequest, next: Passing) -> ModelResponse:
+    raise AssertionError
+
+
+async def maybe(ctx: ModelContext | None, next: Passing) -> ModelResponse:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(("hook", "shown"), [(misread, "ModelRequest"), (maybe, "ModelContext | None")])
+def test_an_annotation_that_is_no_context_is_refused(hook: Any, shown: str) -> None:
+    said = refusal(hook)
+    assert said.startswith(f"use(): {hook.__name__}")
+    assert shown in said
+    assert "ToolContext" in said
 
 
 async def test_the_level_is_read_in_a_module_with_postponed_annotations() -> None:
