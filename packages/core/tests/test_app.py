@@ -212,6 +212,27 @@ async def test_use_comes_before_mount_and_before_opening() -> None:
         app.use(passes)
 
 
+async def test_an_app_is_opened_once_at_a_time() -> None:
+    async with App().mount(agent("a")) as app:
+        with pytest.raises(UseError, match="the App is open already"):
+            await app.__aenter__()
+        assert (await app.run("a", "hi")).text == "ok"
+
+
+async def test_app_middleware_registers_tools_only_and_sees_those_that_are_there() -> None:
+    seen: list[list[str]] = []
+
+    class Brings(Middleware):
+        async def init(self, ctx: AgentContext) -> None:
+            ctx.register_tool(noop)
+            seen.append(list(ctx.tools))
+            with pytest.raises(UseError, match=r"brings: register_tool\(.*\): not a tool; decorate the function"):
+                ctx.register_tool(len)  # type: ignore[arg-type]
+
+    async with App().use(Brings()).mount(agent("a")):
+        assert seen == [["noop"]]
+
+
 def test_an_agent_is_mounted_once_and_names_of_agents_are_unique() -> None:
     sales = agent("sales")
     app = App().mount(sales)
@@ -278,6 +299,25 @@ async def test_an_agent_that_fails_to_open_closes_what_was_open_and_the_app_is_a
     assert seen == ["house init of the App", "one init of a", "one dispose", "house dispose"]
     with pytest.raises(UseError, match="the App is not open"):
         await app.run("a", "hi")
+
+
+async def test_closing_goes_on_when_an_agent_fails_to_close_and_all_errors_are_told() -> None:
+    seen: list[str] = []
+
+    class Stuck(Middleware):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def dispose(self) -> None:
+            seen.append(self.name)
+            raise OSError(f"{self.name} is stuck")
+
+    app = App().use(Stuck("house")).mount(agent("a", Stuck("one"))).mount(agent("b", Stuck("two")))
+    await app.__aenter__()
+    with pytest.raises(ExceptionGroup) as caught:
+        await app.__aexit__(None, None, None)
+    assert seen == ["two", "one", "house"]
+    assert [str(error) for error in caught.value.exceptions] == ["two is stuck", "one is stuck", "house is stuck"]
 
 
 async def test_a_cancelled_opening_ends_at_once_and_rolls_back() -> None:

@@ -250,6 +250,20 @@ async def test_a_tool_hook_may_ask_and_the_tools_of_the_loop_stay_offered() -> N
     assert (answer.text, answer.usage.tool_calls) == ("done", 2)
 
 
+async def test_after_an_abort_nobody_asks_any_more() -> None:
+    async def stubborn(ctx: TurnContext, next: Next[None]) -> None:
+        await asyncio.gather(next(), return_exceptions=True)
+        await asyncio.gather(ctx.ask("Was it bad?"), return_exceptions=True)
+
+    async def stops(ctx: ModelContext, next: Passing) -> ModelResponse:
+        ctx.abort("enough")
+
+    model = ScriptedModel()
+    with pytest.raises(TurnAbortedError, match="stops: enough"):
+        await Agent(model).use(stubborn, stops).run("hi")
+    assert model.requests == []
+
+
 # --- cancelled with the turn, from defer with the session ---------------------------------------
 
 

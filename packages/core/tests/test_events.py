@@ -31,6 +31,14 @@ class Ticked(Delta, type="events-test:ticked", durable=False):
     n: int = 0
 
 
+class Socket:
+    pass
+
+
+class Holding(Event, type="events-test:holding"):
+    socket: Socket
+
+
 class NeverDeclared(Event):
     pass
 
@@ -42,7 +50,7 @@ class NeverDeclaredDelta(Delta, durable=False):
 class Emits(Middleware):
     """Emits one event in a turn hook."""
 
-    events = (CardMasked, Measured, Ticked)
+    events = (CardMasked, Measured, Ticked, Holding)
 
     def __init__(self, event: Any) -> None:
         self.event = event
@@ -166,6 +174,20 @@ async def test_a_logged_event_is_dumped_with_type_version_id_position_and_time()
 
 def test_an_event_that_was_not_logged_is_dumped_without_stamps() -> None:
     assert dump(CardMasked("visa")) == {"type": "guards:card-masked", "version": 2, "kind": "visa", "count": 1}
+
+
+async def test_an_event_of_a_nested_agent_is_dumped_with_its_path() -> None:
+    async def delegates(ctx: TurnContext, next: Next[None]) -> None:
+        await ctx.run_agent(Agent(ScriptedModel("ok"), name="child"), "go")
+        await next()
+
+    answer = await Agent(ScriptedModel("done")).use(delegates).run("hi")
+    assert [dump(event).get("path") for event in answer.events if isinstance(event, UserSaid)] == ["child", None]
+
+
+async def test_an_event_class_with_a_field_that_has_no_json_is_refused_when_it_is_emitted() -> None:
+    with pytest.raises(EventError, match="Holding has a field that JSON cannot hold"):
+        await emitted(Holding(Socket()))
 
 
 def test_messages_and_bytes_in_an_event_survive_json() -> None:

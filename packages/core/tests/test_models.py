@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from importlib.metadata import EntryPoint
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_express import Agent, End, Event, Message, ModelContext, ModelRequest, ModelResponse, Next, TextDelta
-from agent_express.errors import MissingPackageError, ProviderUnavailableError, UnknownModelError, UseError
+from agent_express.errors import (
+    MissingPackageError,
+    ProviderUnavailableError,
+    UnknownModelError,
+    UseError,
+    WrongResultError,
+)
 from agent_express.models import Model, complete, resolve_model
 from agent_express.testing import ScriptedModel, no_leaks
 
@@ -43,23 +50,40 @@ class Connected(Parrot):
         self.life.append("dispose")
 
 
-def parrots(name: str) -> Model:
-    return Parrot(f"parrots:{name}")
+PROVIDERS = """
+from agent_express import End, Message, ModelResponse
 
 
-def needs_a_package(name: str) -> Model:
-    raise ImportError("No module named 'feathers'")
+class Parrot:
+    def __init__(self, name):
+        self.name = f"parrots:{name}"
+
+    async def stream(self, request):
+        yield End(ModelResponse(Message("assistant", request.messages[-1].text)))
 
 
-def offer(monkeypatch: pytest.MonkeyPatch, *providers: tuple[str, str]) -> None:
-    """Let the installed packages offer these providers: (name, function of this module)."""
-    points = [EntryPoint(name, f"{__name__}:{fn}", "agent_express.models") for name, fn in providers]
-    monkeypatch.setitem(__import__("sys").modules, __name__, _module())
-    monkeypatch.setattr("agent_express.models.entry_points", lambda group: points)
+def needs_feathers(name):
+    import feathers
+"""
 
 
-def _module() -> Any:
-    return type("Here", (), {"parrots": staticmethod(parrots), "needs_a_package": staticmethod(needs_a_package)})
+@pytest.fixture
+def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Install distributions that offer models, "name: function" each, and hide those that are installed already."""
+    others = [path for path in sys.path if "site-packages" not in path]
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *others])
+    (tmp_path / "parrot_providers.py").write_text(PROVIDERS, encoding="utf-8")
+
+    def install(**distributions: str) -> None:
+        for dist, provider in distributions.items():
+            name, _, function = provider.partition(": ")
+            info = tmp_path / f"{dist}-1.0.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.0\n", encoding="utf-8")
+            entry = f"[agent_express.models]\n{name} = parrot_providers:{function}\n"
+            (info / "entry_points.txt").write_text(entry, encoding="utf-8")
+
+    return install
 
 
 # --- the protocol -------------------------------------------------------------------------------
@@ -88,6 +112,30 @@ async def test_a_stream_without_end_is_a_retryable_error_that_names_the_model() 
         assert caught.value.retryable
 
 
+class Yields(Parrot):
+    """A model that yields *item* and nothing else."""
+
+    def __init__(self, item: Any) -> None:
+        super().__init__()
+        self.item = item
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Any]:
+        yield self.item
+
+
+@pytest.mark.parametrize(
+    ("item", "complaint"),
+    [
+        ("hello", "test:parrot yielded a str, expected an event or End"),
+        (End("hello"), "test:parrot: End holds 'hello', expected a ModelResponse"),
+        (End(ModelResponse(Message("user", "hi"))), "a model answers with role \"assistant\", got 'user' at step 0"),
+    ],
+)
+async def test_what_a_model_may_not_yield_is_named(item: Any, complaint: str) -> None:
+    with pytest.raises(WrongResultError, match=complaint):
+        await Agent(Yields(item)).run("hi")
+
+
 @pytest.mark.parametrize("model", [42, None, {}, "hi".upper], ids=["number", "none", "dict", "function"])
 def test_what_is_no_model_is_refused_when_the_agent_is_made(model: Any) -> None:
     with pytest.raises(UseError) as caught:
@@ -105,8 +153,8 @@ def test_a_class_in_place_of_a_model_says_so() -> None:
 # --- names --------------------------------------------------------------------------------------
 
 
-def test_a_name_is_split_at_the_first_colon(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, ("parrots", "parrots"))
+def test_a_name_is_split_at_the_first_colon(offer: Callable[..., None]) -> None:
+    offer(birds="parrots: Parrot")
     assert resolve_model("parrots:grey:large").name == "parrots:grey:large"
     assert Agent("parrots:grey").model.name == "parrots:grey"
 
@@ -121,9 +169,9 @@ def test_a_name_is_split_at_the_first_colon(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_an_unknown_name_says_what_is_installed_and_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, name: str, hint: str
+    offer: Callable[..., None], name: str, hint: str
 ) -> None:
-    offer(monkeypatch, ("parrots", "parrots"))
+    offer(birds="parrots: Parrot")
     with pytest.raises(UnknownModelError) as caught:
         resolve_model(name)
     provider = name.partition(":")[0]
@@ -131,20 +179,20 @@ def test_an_unknown_name_says_what_is_installed_and_what_to_do(
     assert hint in str(caught.value)
 
 
-def test_a_provider_that_lacks_a_package_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, ("parrots", "needs_a_package"))
-    with pytest.raises(MissingPackageError, match=r"cannot be imported: No module named 'feathers'; .*pip install"):
+def test_a_provider_that_lacks_a_package_names_the_install_command(offer: Callable[..., None]) -> None:
+    offer(birds="parrots: needs_feathers")
+    with pytest.raises(MissingPackageError, match=r"No module named 'feathers'; install it again: pip install birds"):
         resolve_model("parrots:grey")
 
 
-def test_two_packages_that_offer_one_provider_are_ambiguous(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, ("parrots", "parrots"), ("parrots", "needs_a_package"))
-    with pytest.raises(UnknownModelError, match="several packages offer models called 'parrots'"):
+def test_two_packages_that_offer_one_provider_are_ambiguous_and_both_are_named(offer: Callable[..., None]) -> None:
+    offer(birds="parrots: Parrot", zoo="parrots: needs_feathers")
+    with pytest.raises(UnknownModelError, match="several packages offer models called 'parrots': birds, zoo"):
         resolve_model("parrots:grey")
 
 
-async def test_a_name_that_a_hook_switches_to_is_resolved_once_per_open_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, ("parrots", "parrots"))
+async def test_a_name_that_a_hook_switches_to_is_resolved_once_per_open_agent(offer: Callable[..., None]) -> None:
+    offer(birds="parrots: Parrot")
     seen: list[Any] = []
 
     async def route(ctx: ModelContext, next: Passing) -> ModelResponse:

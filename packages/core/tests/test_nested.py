@@ -276,7 +276,7 @@ class Spent(BaseModel):
     calls: int = 0
 
 
-@pytest.mark.parametrize("how", ["self", "class", "name", "field", "update"])
+@pytest.mark.parametrize("how", ["self", "class", "name", "field", "update", "update a model"])
 async def test_a_budget_of_the_parent_counts_the_nested_calls_in_its_own_slice(how: str) -> None:
     class Budget(Middleware):
         state = Spent
@@ -291,8 +291,10 @@ async def test_a_budget_of_the_parent_counts_the_nested_calls_in_its_own_slice(h
                     ctx.state["budget"].calls += 1
                 case "field":
                     ctx.state.calls += 1
-                case _:
+                case "update":
                     ctx.state.update(calls=ctx.state.calls + 1)
+                case _:
+                    ctx.state.update(Spent(calls=ctx.state[Spent].calls + 1))
             return await next()
 
     agent = Agent(ScriptedModel("done")).use(runs(child_of("ok")), Budget())

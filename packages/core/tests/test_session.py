@@ -43,7 +43,7 @@ from agent_express.events import (
     TurnEnded,
     UserSaid,
 )
-from agent_express.messages import Image, Settings, Text
+from agent_express.messages import File, Image, Opaque, Settings, Text
 from agent_express.testing import (
     FunctionModel,
     Say,
@@ -123,6 +123,8 @@ async def test_input_is_text_parts_or_messages(given: Any, said: Any) -> None:
             [Message("tool", [ToolResult("x", call_id="1")]), Message("user", "hi")],
             "the input holds tool calls: a session makes its own",
         ),
+        ([File(name="a\x00b", url="u")], "the input holds a NUL character"),
+        ([Opaque("odd", object())], "the input holds what JSON cannot"),
         ("a\x00b", "the input holds a NUL character or a lone surrogate, which no store takes: remove it"),
         ("a\ud800b", "the input holds a NUL character or a lone surrogate, which no store takes: remove it"),
     ],

@@ -382,8 +382,20 @@ async def test_a_result_is_text_json_a_model_parts_or_a_tool_result(value: Any, 
         ({"a": "\x00"}, "give returned .* NUL character"),
         ("\ud800", "give returned text that no store takes"),
         (ToolResult("a\x00b"), "give returned text that no store takes"),
+        (Json(object()), "give returned a object that JSON cannot hold"),
+        (Json({1, 2}), "give returned Json.* which is not made of JSON values"),
     ],
-    ids=["object", "nan", "inf inside", "nul", "nul inside", "surrogate", "tool result"],
+    ids=[
+        "object",
+        "nan",
+        "inf inside",
+        "nul",
+        "nul inside",
+        "surrogate",
+        "tool result",
+        "json part",
+        "set in a json part",
+    ],
 )
 async def test_a_result_that_json_cannot_hold_is_a_clear_error_result(value: Any, complaint: str) -> None:
     @tool

@@ -27,7 +27,7 @@ from agent_express import (
     Usage,
     tool,
 )
-from agent_express.errors import HookError, TooLateError
+from agent_express.errors import HookError, TooLateError, TurnError
 from agent_express.events import (
     Answered,
     Failed,
@@ -812,6 +812,15 @@ async def test_deliver_changes_what_this_caller_gets_and_nothing_else() -> None:
         assert "Ann" not in str([dump(event) for event in session.log])
 
 
+async def test_an_output_that_a_hook_took_away_is_an_error_that_says_so() -> None:
+    async def takes(ctx: TurnContext, next: Next[None]) -> None:
+        await next()
+        ctx.output = None
+
+    with pytest.raises(TurnError, match=r"the turn ended without an answer: a hook set ctx\.output to None"):
+        await run(takes, model=ScriptedModel("x"), tools=[])
+
+
 # --- usage --------------------------------------------------------------------------------------
 
 
@@ -820,6 +829,7 @@ async def test_usage_is_as_the_provider_reports_it_and_what_is_missing_is_not_co
     model = ScriptedModel(batch, Say("done", usage=Usage()))
     answer = await run(model=model, tools=[add, breaks])
     usage = answer.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (10, 5, 15)
     assert (usage.model_calls, usage.attempts, usage.unreported) == (2, 2, 1)
     assert (usage.tool_calls, usage.failures) == (2, 1)
     assert usage.tokens == Usage(10, 5, cache_read_tokens=4)

@@ -138,6 +138,24 @@ def test_a_bound_method_is_a_one_hook_middleware() -> None:
     assert stack(Agent(ScriptedModel()).use(Guards().limit)) == ["limit"]
 
 
+async def test_static_and_class_methods_are_hooks_too() -> None:
+    seen: list[str] = []
+
+    class Static:
+        @staticmethod
+        async def model(ctx: ModelContext, next: Passing) -> ModelResponse:
+            seen.append("static")
+            return await next()
+
+        @classmethod
+        async def turn(cls, ctx: TurnContext, next: Next[None]) -> None:
+            seen.append(cls.__name__)
+            await next()
+
+    await Agent(ScriptedModel("ok")).use(Static()).run("hi")
+    assert seen == ["Static", "static"]
+
+
 async def test_two_instances_of_one_class_run_under_the_names_given_to_them() -> None:
     def bundle() -> list[Any]:
         return [named("per-user", CostCap()), [named("per-tenant", CostCap())]]
