@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from .agent import Agent
 from .answer import Answer
-from .checks import read
+from .checks import Stack, read
 from .contexts import AgentInfo, AnyTool, places_of
 from .errors import UseError
 from .explain import explain
@@ -58,12 +58,9 @@ class App:
             raise UseError(f"App: an agent named {agent.name!r} is mounted already: give one another name=")
         if agent._app is not None or agent._users:
             raise UseError(f"App: agent {agent.name!r} is mounted in another App, or open")
-        ours = {entry.name for entry in self._entries}
+        together = Stack(self._entries)
         for entry in agent._entries:
-            if entry.name in ours:
-                raise UseError(
-                    f"App: {entry.name!r} is a middleware of the App and of agent {agent.name!r}: rename one"
-                )
+            together.add(entry, f"App and agent {agent.name!r}")
         check_order([*self._entries, *agent._entries])
         agent._app, agent._outer = self, tuple(self._entries)
         self.agents[agent.name] = agent

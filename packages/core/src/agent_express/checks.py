@@ -83,17 +83,17 @@ class Stack:
         """
         if id(entry.thing) in self._held:
             raise UseError(f"{where}: {entry.name}: this object is in use already; make a second instance")
+        for each in entry.tools:
+            if each.name in self._tools:
+                raise UseError(
+                    f"two tools are named {each.name!r}: one of {self._tools[each.name]}, one of {entry.name}"
+                )
         if entry.name in self._names:
             kind = type(entry.thing).__name__
             raise UseError(
                 f"{where}: a middleware named {entry.name!r} is in use already; name this one: "
                 f'use(named("{entry.name}-2", {kind}(...)))'
             )
-        for each in entry.tools:
-            if each.name in self._tools:
-                raise UseError(
-                    f"two tools are named {each.name!r}: one of {self._tools[each.name]}, one of {entry.name}"
-                )
         for event in entry.events:
             known = self._types.get(event.type, event)
             if known is not event:
@@ -138,11 +138,23 @@ def _read_function(given: str, fn: Any, where: str) -> Entry:
         )
     _check_signature(f"{name}", fn, ("ctx", "next"), where)
     first = next(iter(inspect.signature(fn).parameters.values())).annotation
-    word = first if isinstance(first, str) else getattr(first, "__name__", "")
-    level = _LEVEL_OF.get(word.rpartition(".")[2].strip("'\""), "turn")
+    level = _level(name, first, where)
     if level == "session" and inspect.isasyncgenfunction(fn):
         raise UseError(f"{where}: {name} yields, and session hooks cannot stream: `await next()` instead")
     return Entry(name, fn, {level: fn})
+
+
+def _level(name: str, annotation: Any, where: str) -> str:
+    """The level of a hook function: what its first parameter is annotated with; nothing means turn."""
+    if annotation in (inspect.Parameter.empty, Any, object, "Any", "object"):
+        return "turn"
+    word = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    level = _LEVEL_OF.get(word.strip("'\"").rpartition(".")[2])
+    if level is None:
+        raise UseError(
+            f"{where}: {name}'s first parameter is annotated {word}, expected {', '.join(_LEVEL_OF)}, or nothing"
+        )
+    return level
 
 
 def _read_object(given: str, thing: Any, where: str) -> Entry:
@@ -193,17 +205,18 @@ def _check_methods(name: str, kind: type, where: str) -> None:
         if attribute.startswith("_"):
             continue
         value: Any = inspect.getattr_static(kind, attribute)
+        is_static = isinstance(value, staticmethod)
         if isinstance(value, staticmethod | classmethod):
             value = cast(Any, value).__func__
         if attribute in HOOKS:
             if value is not getattr(Middleware, attribute):
-                _check_hook(name, attribute, value, where)
+                _check_hook(name, attribute, value, where, is_static=is_static)
         elif attribute not in RESERVED and inspect.isfunction(value) and _nearly(attribute, value):
             meant = _nearly(attribute, value)
             raise UseError(f"{where}: {name}.{attribute} is no hook; was {meant!r} meant? (hooks: {', '.join(HOOKS)})")
 
 
-def _check_hook(name: str, hook: str, value: Any, where: str) -> None:
+def _check_hook(name: str, hook: str, value: Any, where: str, *, is_static: bool) -> None:
     if isinstance(value, Tool):
         raise UseError(
             f"{where}: {name}.{hook} is a tool of the same name as the hook {hook!r}; give the method another name"
@@ -215,7 +228,7 @@ def _check_hook(name: str, hook: str, value: Any, where: str) -> None:
         raise UseError(f"{where}: {name}.{hook} is not async: write `async def {hook}(self{_comma(hook)})`")
     if streaming and hook in ("init", "dispose", "session"):
         raise UseError(f"{where}: {name}.{hook} yields, and {hook} hooks cannot stream; remove the `yield`")
-    _check_signature(f"{name}.{hook}", value, ("self", *_PARAMETERS[hook]), where)
+    _check_signature(f"{name}.{hook}", value, (*(() if is_static else ("self",)), *_PARAMETERS[hook]), where)
 
 
 def _comma(hook: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, dataclass_transform
@@ -145,17 +146,22 @@ def check(event: Event) -> None:
         _adapter(kind).validate_python({name: getattr(event, name) for name in _fields(kind)})
     except ValidationError as error:
         raise EventError(f"{kind.__name__}: {error}") from error
-    if _holds_set(_adapter(kind).dump_python(event)):
-        raise EventError(f"{kind.__name__}: JSON cannot hold a set: use a list")
+    odd = _odd(_adapter(kind).dump_python(event))
+    if odd is not None:
+        raise EventError(f"{kind.__name__}: JSON cannot hold {odd}")
     dump(event)
 
 
-def _holds_set(value: Any) -> bool:
+def _odd(value: Any) -> str | None:
+    """What JSON cannot hold and pydantic would change in silence: sets, and numbers that are not finite."""
     if isinstance(value, set | frozenset):
-        return True
-    if isinstance(value, dict):
-        return any(_holds_set(each) for each in value.values())
-    return isinstance(value, list | tuple) and any(_holds_set(each) for each in value)
+        return "a set: use a list"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value}: use None"
+    within: Any = value.values() if isinstance(value, dict) else value
+    if isinstance(value, dict | list | tuple):
+        return next((odd for each in within if (odd := _odd(each)) is not None), None)
+    return None
 
 
 @lru_cache(maxsize=512)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeAlias
 
 from pydantic import TypeAdapter
@@ -15,7 +16,10 @@ from .texts import holds_nul, is_clean
 Input: TypeAlias = str | Message | Sequence[Part] | Sequence[Message]
 """Text, one message, the parts of one, or messages of which the last is the user's."""
 
-_TEXT_MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+
+@cache
+def _message_adapter() -> TypeAdapter[Message]:
+    return TypeAdapter(Message)
 
 
 def checked_input(given: Input) -> tuple[Message, ...]:
@@ -50,7 +54,7 @@ def _check_storable(message: Message) -> None:
 
 def _check_part(message: Message) -> None:
     try:
-        text = _TEXT_MESSAGE.dump_json(message).decode()
+        text = _message_adapter().dump_json(message).decode()
     except Exception as error:
         raise InputError(f"the input holds what JSON cannot: {error}") from None
     if holds_nul(text):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Literal, TypeAlias
 
 from .contexts import HINT, layer_frames
-from .errors import HookError, NextCalledTwiceError, NextForgottenError, Signal, WrongResultError
+from .errors import HookError, NextCalledTwiceError, NextForgottenError, Signal, WrongResultError, repeated
 from .events import Answered, Recovered, Restarted
 from .messages import Message
 from .stream import tell
@@ -82,8 +82,12 @@ class LayerNext:
             raise NextCalledTwiceError(
                 f"{self._who}: next() {state}: call it once, or write `await next.again()` to repeat it on purpose"
             )
-        if self._layer.level != "session" and still_cancelled(self._ctx):
-            raise asyncio.CancelledError
+        if self._layer.level != "session":
+            signal = self._ctx._turn.signal
+            if signal is not None:
+                raise repeated(signal)
+            if still_cancelled(self._ctx):
+                raise asyncio.CancelledError
         self._attempt = getattr(self, "_attempt", 1) + 1
         await self._ctx.emit(Restarted(self._by, self._attempt, self._layer.level))
 

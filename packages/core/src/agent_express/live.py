@@ -204,6 +204,7 @@ class LiveSession:
 
     def _forget(self) -> None:
         self.record.log.append(SessionClosed())
+        self.record.wake_deferred = None  # the two hold each other; without this only the collector frees them
         if self.runtime.sessions.get(self.record.id) is self:
             del self.runtime.sessions[self.record.id]
         if self.gone is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Set
+from functools import cache
 from hashlib import blake2b
 from time import time
 from typing import Any, TypeVar, cast
@@ -227,11 +228,15 @@ def _content(part: Part) -> str:
         return f"call\0{part.id}\0{part.name}\0{part.args}"
     if type(part) is ToolResult:
         return f"result\0{part.call_id}\0{part.is_error}\0{_SEPARATOR.join([_content(each) for each in part.parts])}"
-    return _PART.dump_json(part).decode()
+    return _part_adapter().dump_json(part).decode()
 
 
 _SEPARATOR = "\0\0"
-_PART: TypeAdapter[Part] = TypeAdapter(Part)
+
+
+@cache
+def _part_adapter() -> TypeAdapter[Part]:
+    return TypeAdapter(Part)
 
 
 def _user_said(log: Log, event: UserSaid) -> None:

@@ -51,6 +51,14 @@ def record_state(session: SessionRecord) -> None:
         tell(session.log, StateChanged(*changes))
 
 
+def say_input(turn: TurnRecord) -> None:
+    """Log what the user said, in its final form, after what was handed in before it."""
+    turn.said = True
+    for message in turn.earlier:
+        tell(turn.session.log, UserSaid(message))
+    tell(turn.session.log, UserSaid(turn.input))
+
+
 async def turn_core(ctx: TurnContext) -> None:
     """Say the user's message if this turn has not, settle open calls, and go on until there is an answer."""
     turn = ctx._turn
@@ -58,11 +66,7 @@ async def turn_core(ctx: TurnContext) -> None:
         raise repeated(turn.signal)
     log, out = turn.session.log, sink.get()
     if not turn.said:
-        turn.said = True
-        said = UserSaid(turn.input)
-        log.append(said)
-        if out is not None:
-            await out.send(said)
+        say_input(turn)
     if turn.final is not None:
         turn.output = turn.final
         return

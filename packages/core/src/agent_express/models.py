@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from .errors import MissingPackageError, ProviderUnavailableError, UnknownModelError
@@ -61,7 +60,7 @@ def resolve_model(name: str) -> Model:
         MissingPackageError: The provider's package lacks something it needs.
     """
     provider, _, rest = name.partition(":")
-    found = [entry for entry in entry_points(group="agent_express.models") if entry.name == provider]
+    found = [entry for entry in _offers() if entry.name == provider]
     if not found:
         raise UnknownModelError(_unknown(name, provider))
     if len({(entry.value, _distribution(entry)) for entry in found}) > 1:
@@ -77,8 +76,14 @@ def resolve_model(name: str) -> Model:
     return cast(Model, model)
 
 
+def _offers() -> list[Any]:
+    from importlib.metadata import entry_points  # 20 ms that an agent with a model object need not pay
+
+    return list(entry_points(group="agent_express.models"))
+
+
 def _unknown(name: str, provider: str) -> str:
-    have = sorted({entry.name for entry in entry_points(group="agent_express.models")})
+    have = sorted({entry.name for entry in _offers()})
     near = difflib.get_close_matches(provider, [*have, "openai", "anthropic", "offline"], 1)
     if near and near[0] != provider:
         hint = f"meant {near[0]!r}?"
@@ -89,5 +94,5 @@ def _unknown(name: str, provider: str) -> str:
     return f"no model provider {provider!r} for {name!r}; installed: {', '.join(have) or 'none'}; {hint}"
 
 
-def _distribution(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist else "an unknown package"
+def _distribution(entry: Any) -> str:
+    return str(entry.dist.name) if entry.dist else "an unknown package"

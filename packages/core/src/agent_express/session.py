@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
@@ -14,7 +14,7 @@ from .chains import Chains
 from .checks import PER_TURN, read
 from .contexts import Resources, SessionRecord, TurnUsage
 from .errors import SessionBusyError, SessionClosedError, UseError
-from .events import SessionOpened, UserSaid
+from .events import SessionOpened
 from .inputs import Input, checked_input
 from .live import LiveSession, SessionOptions
 from .log import Log
@@ -64,6 +64,8 @@ class Session:
         self._live: LiveSession | None = None
 
     async def __aenter__(self) -> Self:
+        if self._live is not None:
+            raise UseError(f"a handle is entered once: call agent.session({self.id!r}) again for another")
         runtime: OpenAgent = self._agent._open_runtime()
         live = cast(LiveSession | None, runtime.sessions.get(self.id))
         while live is not None and live.gone is not None:
@@ -200,12 +202,12 @@ class Session:
         limits: Limits | None = None,
         metadata: Mapping[str, Any] | None = None,
         on_busy: OnBusy = "error",
-    ) -> tuple[list[Message], TurnOptions, OnBusy]:
+    ) -> tuple[TurnOptions, OnBusy]:
         live = self._opened()
         if on_busy not in ("error", "wait"):
             raise UseError(f'on_busy is "error" or "wait", got {on_busy!r}')
         *earlier, said = checked_input(input)
-        options = TurnOptions(said, settings=settings, limits=limits, metadata=metadata)
+        options = TurnOptions(said, earlier, settings=settings, limits=limits, metadata=metadata)
         if use:
             known = (*live.inherited, *live.runtime.entries)
             options.entries = read(use, known, where=PER_TURN, hooks=("turn", "model", "tool"))
@@ -214,14 +216,16 @@ class Session:
             options.output = compile_output(output)
         if model is not None:
             options.model = live.runtime.find_model(model)
-        return earlier, options, on_busy
+        return options, on_busy
 
-    async def _turn(self, earlier: Sequence[Message], options: TurnOptions, on_busy: OnBusy) -> Answer[Any]:
+    async def _turn(self, options: TurnOptions, on_busy: OnBusy) -> Answer[Any]:
         live = self._opened()
         record = live.record
         lock = record.lock
         if on_busy == "error" and (lock.locked() or record.waiting):
             raise SessionBusyError(f'session {self.id} is running a turn: wait for it, or run with on_busy="wait"')
+        if record.turn is not None and record.turn.task is asyncio.current_task():
+            raise SessionBusyError(f"session {self.id}: a turn that runs another in its own session waits for itself")
         record.waiting += 1
         try:
             await lock.acquire()
@@ -230,8 +234,6 @@ class Session:
         try:
             if live.closed or live.dead is not None or self._live is None:
                 raise live.closed_error()
-            for message in earlier:
-                record.log.append(UserSaid(message))
             if not options.entries:
                 return await run_turn(record, options, live.chains)
             return await self._turn_with(live, options)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast, get_args, get_origin
 from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
 
-from .contexts import AgentContext
+from .contexts import AgentContext, ToolContext
 from .errors import UseError
 from .threads import CancelToken
 
@@ -33,6 +33,8 @@ class Signature:
         for parameter in parameters:
             hint = hints.get(parameter.name, Any)
             if isinstance(hint, type) and issubclass(hint, AgentContext):
+                if not issubclass(ToolContext, hint):
+                    raise UseError(f"tool {name!r}: a tool is given a ToolContext, {parameter} asks for another")
                 self.context = parameter.name
             elif hint is CancelToken:
                 self.token = parameter.name

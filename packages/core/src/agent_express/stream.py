@@ -36,7 +36,7 @@ class Channel:
     __slots__ = ("_closed", "_error", "_items", "_reader", "_writers", "abandoned")
 
     def __init__(self) -> None:
-        self._items: deque[Event | End[Any]] = deque()
+        self._items: list[Event | End[Any]] = []  # a list: an empty deque takes 760 bytes
         self._closed = False
         self.abandoned = False
         self._error: BaseException | None = None
@@ -47,7 +47,14 @@ class Channel:
         """Hand *event* on; waits while the reader is behind. What comes after the end is dropped."""
         while len(self._items) >= ROOM and not self._closed:
             await self._room()
-        self.put(event)
+        if self._closed:
+            return
+        self._items.append(event)
+        reader = self._reader
+        if reader is not None:
+            self._reader = None
+            if not reader.done():
+                reader.set_result(None)
 
     def put(self, event: Event | End[Any]) -> None:
         """Hand *event* on at once, beyond the bound: for what must not wait, such as the end of a turn."""
@@ -79,7 +86,7 @@ class Channel:
                 room.set_result(None)
                 return
 
-    async def receive(self) -> deque[Event | End[Any]]:
+    async def receive(self) -> list[Event | End[Any]]:
         """The waiting events, at least one; none at the end of the stream.
 
         Raises:
@@ -90,7 +97,7 @@ class Channel:
             await self._reader
         if not self._items and self._error is not None:
             raise self._error
-        batch, self._items = self._items, deque()
+        batch, self._items = self._items, []
         writers = self._writers
         if writers:
             for _ in range(ROOM):
@@ -136,7 +143,7 @@ class Feed:
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         self._channel = Channel()
-        self._batch: deque[Event | End[Any]] = deque()
+        self._batch: list[Event | End[Any]] = []  # the next item last
         self._task = asyncio.get_running_loop().create_task(self._run(work))
 
     async def _run(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
@@ -171,7 +178,8 @@ class Feed:
                 raise
             if not self._batch:
                 raise StopAsyncIteration
-        return self._batch.popleft()
+            self._batch.reverse()
+        return self._batch.pop()
 
     def abandon(self) -> None:
         """Cancel the task, from whatever thread: nobody will read on."""

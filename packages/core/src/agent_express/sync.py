@@ -77,6 +77,12 @@ class SyncAgent:
         self._loop = self._thread = None
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise UseError(
+                f"agent {self._agent.name!r} is called from its own event loop, which would wait for itself: "
+                "await the agent there, `await agent.run(...)`"
+            )
         if self._loop is None:
             work.close()
             raise UseError("the agent is not open: write `with agent.sync() as a:`")

@@ -93,6 +93,8 @@ async def _cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:
         task.cancel()
     for task in tasks:
         await settle(task)
+        if not task.cancelled():
+            task.exception()  # seen: what cancelled them is what counts
 
 
 def _raise_first(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast, overload
@@ -26,6 +27,7 @@ _PARTS = (Text, Json, Image, Audio, File, Resource, Opaque)
 _PLAIN = (str, int, float, bool, type(None), dict, list)
 
 
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 Progress: TypeAlias = Callable[[ToolContext, Any], Awaitable[None]]
 
 
@@ -238,6 +240,8 @@ def tool(
 
     def make(fn: Callable[..., Any]) -> Tool:
         given = name if name is not None else str(getattr(fn, "__name__", type(fn).__name__))
+        if not _NAME.fullmatch(given):
+            raise UseError(f"tool {given!r}: a name is 1 to 64 letters, digits, _ or -; set @tool(name=...)")
         if timeout is not None and not timeout > 0:
             raise UseError(f"tool {given!r}: timeout must be more than 0 seconds, got {timeout}")
         text, described = parse(inspect.getdoc(fn) or "")

@@ -34,10 +34,9 @@ from .events import (
     TurnEnded,
     TurnStarted,
     TurnStatus,
-    UserSaid,
 )
 from .layers import is_cancelled, leaf
-from .loop import record_state
+from .loop import record_state, say_input
 from .messages import (
     DEFAULT_SETTINGS,
     Limits,
@@ -57,6 +56,7 @@ class TurnOptions:
     """What one turn is run with."""
 
     input: Message
+    earlier: Sequence[Message] = ()
     entries: Sequence[Entry] = ()
     output: Output | None = None
     model: Named | None = None
@@ -175,6 +175,7 @@ def _begin(session: SessionRecord, options: TurnOptions, chains: Chains) -> Turn
         options.output,
         options.metadata,
     )
+    turn.earlier = tuple(options.earlier)
     turn.task, turn.base_cancels = task, task.cancelling() if task is not None else 0
     session.turn = turn
     session.turns += 1
@@ -251,8 +252,7 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
     completed = status in ("completed", "limit")
     answer_open_calls(turn, turn.steps - 1, _ENDINGS.get(status, "the turn ended"))
     if completed and not turn.said:
-        turn.said = True
-        tell(log, UserSaid(turn.input))
+        say_input(turn)
     if status in ("cancelled", "timeout") and turn.partial:
         tell(log, MessageInterrupted(Message("assistant", clean("".join(turn.partial)), mark="interrupted")))
     try:
@@ -270,6 +270,7 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
     if turn.signal is None:
         turn.signal = Aborted("the turn is over")  # for what a hook left running behind
     session.turn = None
+    turn.outcomes.clear()  # failures among them hold the frames they passed
     if session.wake_deferred is not None and session.deferred:
         session.wake_deferred()
     return ended

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -38,12 +38,10 @@ class TurnStream(Generic[T], AbstractAsyncContextManager["TurnStream[T]"]):
     def __aiter__(self) -> TurnStream[T]:
         return self
 
-    def __anext__(self) -> Awaitable[Event | End[Answer[T]]]:
-        if self._feed is None:
+    async def __anext__(self) -> Event | End[Answer[T]]:
+        feed = self._feed
+        if feed is None:
             raise UseError("a stream is entered first: `async with session.stream(text) as events:`")
-        return self._next(self._feed)
-
-    async def _next(self, feed: Feed) -> Event | End[Answer[T]]:
         event = await feed.__anext__()
         if type(event) is End:
             self._answer = event.result

@@ -157,6 +157,7 @@ class TurnRecord:
     settings: Settings
     output_type: Any = None
     metadata: Mapping[str, Any] | None = None
+    earlier: tuple[Message, ...] = ()
     output: Message | None = None
     delivered: Message | None = None
     value: Any = None

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import EventError, ExpressError, SessionForbiddenError, TooLateError
-from ..events import Event, SessionIdentified
+from ..events import Event, SessionIdentified, check
 from ..log import Log
 from ..messages import Message
 from ..state import State
@@ -28,7 +28,7 @@ class _Nothing:
         return iter(())  # type: ignore[return-value]
 
 
-_NOTHING = _Nothing()
+NOTHING = _Nothing()
 
 HINT = "data of yours goes to ctx.state, live objects to ctx.resources"
 
@@ -171,6 +171,11 @@ class SessionContext(AgentContext):
         out = sink.get()
         return nothing if out is None else out.send(event)
 
+    def _refuse_undeclared(self, event: Event) -> None:
+        if type(event) not in self._session.allowed:
+            raise _undeclared(event)
+        check(event)
+
     def _log_only(self, event: Event) -> Awaitable[None]:
         try:
             if event.durable:
@@ -181,7 +186,7 @@ class SessionContext(AgentContext):
             raise EventError(
                 f"emit() takes events, got {type(event).__name__}; a hook ends its stream by yielding End"
             ) from None
-        return _NOTHING
+        return NOTHING
 
     def defer(self, fn: Callable[[], Awaitable[Any]]) -> None:
         """Run *fn* after the answer was delivered, one after the other, in a task the session owns.

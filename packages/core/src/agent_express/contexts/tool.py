@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
 from pydantic_core import from_json, to_json
 
 from ..errors import TooLateError
+from ..events import Event
 from ..messages import ToolCall, ToolResult
+from ..stream import Channel, sink
 from .caller import caller
 from .records import AnyTool, TurnRecord
+from .session import NOTHING
 from .turn import TurnContext
 
 
@@ -130,6 +134,33 @@ class ToolContext(TurnContext):
         self._base = (self._base[0], made)
         self._skipped_by = by
         return made
+
+    def emit(self, event: Event) -> Awaitable[None]:
+        """Put *event* into the log, if it is durable, and into the stream; a synchronous tool need not await it.
+
+        Raises:
+            EventError: Not an event, declared by nobody, or not JSON.
+        """
+        if self._on_loop():
+            return super().emit(event)
+        self._refuse_undeclared(event)
+        task, out = self._turn.task, sink.get()
+        if task is not None:
+            task.get_loop().call_soon_threadsafe(self._emit_from_thread, event, out)
+        return NOTHING
+
+    @staticmethod
+    def _on_loop() -> bool:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        return True
+
+    def _emit_from_thread(self, event: Event, out: Channel | None) -> None:
+        _ = self._log_only(event)
+        if out is not None and self._turn.signal is None:
+            out.put(event)
 
     def _not_started(self, what: str, by: str) -> None:
         if self._started:

@@ -93,6 +93,17 @@ class TurnContext(SessionContext):
         self._turn.input = Message("user", message) if isinstance(message, str) else message
 
     @property
+    def earlier_input(self) -> tuple[Message, ...]:
+        """Messages that were handed in before `input`; a turn hook may replace them before `next()` too."""
+        return self._turn.earlier
+
+    @earlier_input.setter
+    def earlier_input(self, messages: Iterable[Message]) -> None:
+        if self._turn.said:
+            raise TooLateError("ctx.earlier_input was logged already; a turn hook replaces it before next()")
+        self._turn.earlier = tuple(messages)
+
+    @property
     def output(self) -> Message | None:
         """The answer; None until there is one."""
         return self._turn.output
@@ -126,7 +137,8 @@ class TurnContext(SessionContext):
         """
         by = caller(self) or "core"
         if not self._turn.looping:
-            raise HookError(f"{by}: continue_turn() after the loop has ended; write `await next.again(message)`")
+            when = "after the loop has ended" if self._turn.said else "before the loop has begun"
+            raise HookError(f"{by}: continue_turn() {when}; write `await next.again(message)`")
         turn = self._turn
         turn.next_messages = [*(turn.next_messages or ()), (by, from_middleware(message, by))]
 
