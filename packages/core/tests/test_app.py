@@ -264,7 +264,7 @@ def clashing_event() -> tuple[App, Agent]:
     ("make", "said"),
     [
         (clashing_object, "in use already"),
-        (clashing_name, "'passes'"),
+        (clashing_name, "passes"),
         (clashing_tool, "noop"),
         (clashing_event, "app-test:noted"),
     ],

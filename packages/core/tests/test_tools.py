@@ -580,7 +580,7 @@ async def test_a_tools_own_cancelled_error_is_a_tool_failure() -> None:
 
 
 def test_read_only_implies_idempotent() -> None:
-    flags = tool(read_only=True)(lambda: "").flags
+    flags = tool(name="look", read_only=True)(lambda: "").flags
     assert (flags.read_only, flags.idempotent) == (True, True)
 
 
