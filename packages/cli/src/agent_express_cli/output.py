@@ -1,0 +1,93 @@
+"""One of the two outputs: where its cursor is, and what it can do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from .exits import CommandError, Exit
+from .words import printable
+
+
+class Output:
+    """Writes text at once, knows whether a line has begun, and what its terminal can do.
+
+    Args:
+        file: stdout or stderr.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._console = Console(file=file, highlight=False, markup=False, emoji=False)
+        self._in_line = False
+        self.is_terminal = file.isatty()
+
+    @property
+    def can_wipe(self) -> bool:
+        """Whether rows can be taken back: the cursor of the terminal can be moved."""
+        return self.is_terminal and not self._console.is_dumb_terminal and not self._console.legacy_windows
+
+    @property
+    def knows_signs(self) -> bool:
+        """Whether its encoding has arrows and crosses."""
+        try:
+            "→←✗".encode(self._file.encoding or "utf-8")
+        except (UnicodeEncodeError, LookupError):
+            return False
+        return True
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return self._console.width
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return self._console.height
+
+    def clean(self, text: str) -> str:
+        """*text* as a terminal may have it; as it is where it goes into a pipe."""
+        return printable(text) if self.is_terminal else text
+
+    def paint(self, text: str, style: str) -> str:
+        """*text* in a style of rich, where there is somebody to see it and NO_COLOR does not forbid it."""
+        with self._console.capture() as painted:
+            self._console.print(Text(text, style), soft_wrap=True, end="")
+        return painted.get()
+
+    def write(self, text: str, style: str = "") -> None:
+        """Write *text* at once, painted in *style*.
+
+        Raises:
+            CommandError: Nobody reads it any more, or there is no room for it.
+        """
+        if not text:
+            return
+        try:
+            self._file.write(self.paint(text, style) if style else text)
+            self._file.flush()
+        except OSError as error:
+            raise _closed(error) from error
+        self._in_line = not text.endswith("\n")
+
+    def end_line(self) -> None:
+        """Go to the next line, unless one was just begun."""
+        if self._in_line:
+            self.write("\n")
+
+    def wipe(self, rows: int) -> None:
+        """Take back the last *rows* rows, the cursor's own included."""
+        up = f"\x1b[{rows - 1}A" if rows > 1 else ""
+        self.write(f"\r{up}\x1b[J")
+        self._in_line = False
+
+
+def _closed(error: OSError) -> CommandError:
+    if isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL):
+        return CommandError("whoever read the output has gone", Exit.PIPE_CLOSED)
+    return CommandError(f"the output cannot be written: {error.strerror or error}", Exit.FAILED)
