@@ -172,6 +172,19 @@ def test_every_test_asserts_something() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def functions(tree: ast.AST) -> dict[str, ast.AST]:
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def checks(node: ast.AST, helpers: dict[str, ast.AST], seen: frozenset[str] = frozenset()) -> bool:
+    """Whether something is asserted, here or in a helper of the same file."""
+    inner = list(ast.walk(node))
+    called = {call.func.id for call in inner if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)}
+    return any(map(asserts, inner)) or any(
+        checks(helpers[name], helpers, seen | {name}) for name in called & helpers.keys() - seen
+    )
+
+
 def asserts(node: ast.AST) -> bool:
     match node:
         case ast.Assert():
