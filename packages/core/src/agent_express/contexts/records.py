@@ -104,7 +104,7 @@ class NestedOptions:
     name: str | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class SessionRecord:
     """One open session; shared by all its contexts."""
 
@@ -141,7 +141,7 @@ class SessionRecord:
         return self.trace_id
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class TurnRecord:
     """One turn; shared by all its contexts."""
 
