@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from agent_express_offline.arguments import Assignment, assign
-from agent_express_offline.commands import parse
-from agent_express_offline.parameters import parameters
-from agent_express_offline.values import values_of
-from agent_express_offline.words import stems
+from agent_express_offline.filling.arguments import Assignment, assign
+from agent_express_offline.filling.parameters import parameters
+from agent_express_offline.reading.commands import parse
+from agent_express_offline.reading.values import values_of
+from agent_express_offline.reading.words import stems
 
 
 def assigned(sentence: str, required: list[str], /, name: str = "do_it", **properties: Any) -> Assignment:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_express_offline.commands import MAX_COMMANDS, parse
+from agent_express_offline.reading.commands import MAX_COMMANDS, parse
 
 
 def texts(message: str, *verbs: str) -> list[str]:

@@ -39,7 +39,7 @@ from agent_express.messages import (
 )
 from agent_express.models import Model, complete
 from agent_express_offline import OfflineModel, respond
-from agent_express_offline.streaming import MAX_PIECES, pieces
+from agent_express_offline.answering.streaming import MAX_PIECES, pieces
 
 MODEL = OfflineModel()
 

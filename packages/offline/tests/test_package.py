@@ -48,7 +48,7 @@ def test_it_needs_no_permission_because_it_opens_nothing() -> None:
     wanted = {"__future__", "agent_express", "asyncio", "collections", "dataclasses", "datetime", "difflib"}
     wanted |= {"functools", "itertools", "json", "math", "operator", "re", "typing", "warnings"}
     found: set[str] = set()
-    for path in Path(str(SOURCE)).glob("*.py"):
+    for path in Path(str(SOURCE)).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
@@ -57,6 +57,15 @@ def test_it_needs_no_permission_because_it_opens_nothing() -> None:
             elif isinstance(node, ast.Attribute):
                 assert ast.unparse(node) not in ("date.today", "datetime.now"), path.name
     assert found == wanted
+
+
+def test_a_layer_imports_only_those_below_it() -> None:
+    layers = ["reading", "filling", "planning", "answering"]
+    for path in Path(str(SOURCE)).rglob("*.py"):
+        rank = layers.index(path.parent.name) if path.parent.name in layers else len(layers)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level == 2:
+                assert layers.index(str(node.module).partition(".")[0]) < rank, f"{path.name} imports {node.module}"
 
 
 def test_the_readme_lists_every_fault_with_what_it_does() -> None:

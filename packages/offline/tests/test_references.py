@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agent_express.messages import Json, Message, Text, ToolCall, ToolResult
-from agent_express_offline.commands import parse
-from agent_express_offline.references import find_references
+from agent_express_offline.reading.commands import parse
+from agent_express_offline.reading.references import find_references
 
 
 def found(sentence: str) -> list[tuple[str, str]]:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_express_offline.dates import iso_date, iso_moment, iso_time, resolve_day, today_in
-from agent_express_offline.joining import join
-from agent_express_offline.tokens import scan, single
+from agent_express_offline.reading.dates import iso_date, iso_moment, iso_time, resolve_day, today_in
+from agent_express_offline.reading.joining import join
+from agent_express_offline.reading.tokens import scan, single
 
 
 def kinds(text: str) -> list[tuple[str, object]]:

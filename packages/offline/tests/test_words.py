@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_express_offline.words import clean, related, shorten, split, stem, stems
+from agent_express_offline.reading.words import clean, related, shorten, split, stem, stems
 
 
 @pytest.mark.parametrize("name", ["read_file", "readFile", "ReadFile", "read-file", "read file", "READ_FILE"])

@@ -14,13 +14,13 @@ from agent_express.errors import UnsupportedError
 from agent_express.events import End, TextDelta, ToolCallDelta
 from agent_express.messages import FinishReason, Message, ModelRequest, ModelResponse, Settings, ToolCall
 
-from .answers import answer
+from .answering.answers import answer
+from .answering.outputs import structured
+from .answering.streaming import deltas
+from .answering.usage import usage_of
 from .faults import check_faults, error_of, parse_variant
-from .outputs import structured
-from .planning import make_plan
-from .plans import Plan
-from .streaming import deltas
-from .usage import usage_of
+from .planning.planning import make_plan
+from .planning.plans import Plan
 
 _WORD: Final = re.compile(r"\S+")
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from .commands import Command
-from .conversion import NOTHING, convert
-from .domains import GENERIC_NOUNS
-from .fitting import fit
+from ..filling.conversion import NOTHING, convert
+from ..filling.domains import GENERIC_NOUNS
+from ..filling.fitting import fit
+from ..filling.parameters import Parameter
+from ..filling.schemas import problem
+from ..reading.commands import Command
+from ..reading.references import Reference
+from ..reading.values import values_of
+from ..reading.words import clean, stem
 from .lookup import MAX_SPREAD, Lost, inherit, look_up
 from .matching import Match
-from .parameters import Parameter
 from .plans import Known
-from .references import Reference
-from .schemas import problem
-from .values import values_of
-from .words import clean, stem
 
 _NOUNS: Final = frozenset(map(stem, GENERIC_NOUNS))
 

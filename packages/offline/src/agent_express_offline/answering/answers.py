@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from .matching import Offer
-from .parameters import Parameter
-from .plans import Plan, Report
-from .results import Group, Item, Outcome, plain
-from .shapes import is_list, is_object
-from .tokens import Token
-from .words import clean, shorten, split
+from ..filling.parameters import Parameter
+from ..filling.shapes import is_list, is_object
+from ..planning.matching import Offer
+from ..planning.plans import Plan, Report
+from ..planning.results import Group, Item, Outcome, plain
+from ..reading.tokens import Token
+from ..reading.words import clean, shorten, split
 
 MAX_LINES: Final = 12
 MAX_ITEMS_SHOWN: Final = 10

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Final
 
-from . import dates
+from ..reading import dates
+from ..reading.literals import to_number
+from ..reading.tokens import single
+from ..reading.values import Value
+from ..reading.words import stem
 from .domains import FILE_KINDS
-from .literals import to_number
 from .parameters import Parameter, type_names
 from .schemas import problem
 from .shapes import is_list, is_object
-from .tokens import single
-from .values import Value
-from .words import stem
 
 NOTHING: Final = object()
 """What a value becomes that cannot be turned into what the parameter takes."""

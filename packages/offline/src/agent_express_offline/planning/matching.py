@@ -10,15 +10,15 @@ from typing import Final
 
 from agent_express.messages import ToolDef
 
-from .arguments import RUNNING_TEXT, Assignment, Slot, assign
-from .commands import Command
-from .meanings import ALSO_NOUNS, CHANGING, GENERIC_VERBS, LOOKING
-from .parameters import Parameter, parameters
-from .shapes import is_list
-from .tokens import Token
-from .values import values_of
-from .vocabulary import QUESTIONS, STOP_WORDS, VERBS
-from .words import clean, content_stems, related, split, stem, stems
+from ..filling.arguments import RUNNING_TEXT, Assignment, Slot, assign
+from ..filling.parameters import Parameter, parameters
+from ..filling.shapes import is_list
+from ..reading.commands import Command
+from ..reading.meanings import ALSO_NOUNS, CHANGING, GENERIC_VERBS, LOOKING
+from ..reading.tokens import Token
+from ..reading.values import values_of
+from ..reading.vocabulary import QUESTIONS, STOP_WORDS, VERBS
+from ..reading.words import clean, content_stems, related, split, stem, stems
 
 ENOUGH: Final = 2.0
 """The evidence from which on a command counts as understood: one word of a tool's own name is 2."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..reading.tokens import Token
+from ..reading.words import related, split, stem
 from .conversion import file_ending, glob_for
 from .parameters import Parameter, type_names
 from .schemas import problem
 from .shapes import is_list, is_object
-from .tokens import Token
-from .words import related, split, stem
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from agent_express.messages import Audio, File, Image, Message, Text, ToolCall, ToolResult
 
+from ..reading.words import clean
 from .results import Group, Outcome, group_of, outcome_of
-from .words import clean
 
 
 @dataclass(frozen=True, slots=True)

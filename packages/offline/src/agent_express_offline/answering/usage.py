@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from agent_express.messages import Json, Message, ModelRequest, Resource, Text, ToolCall, ToolResult, Usage
 
-from .parameters import parameters
-from .results import plain
+from ..filling.parameters import parameters
+from ..planning.results import plain
 
 
 def usage_of(request: ModelRequest, message: Message) -> Usage:

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from agent_express.messages import Image, Json, Resource, ResultPart, Text, ToolResult
 
-from .shapes import is_list, is_object
-from .tokens import single
-from .words import clean, concepts, stem, stems
+from ..filling.shapes import is_list, is_object
+from ..reading.tokens import single
+from ..reading.words import clean, concepts, stem, stems
 
 MAX_ITEMS: Final = 1000
 """The most things that one result is taken apart into."""

@@ -9,19 +9,19 @@ from typing import Any, Final
 
 from agent_express.messages import OutputSchema
 
-from .arguments import assign
-from .commands import Command
-from .conversion import NOTHING
-from .joining import join
-from .parameters import Parameter, parameters, type_names
-from .plans import Plan
-from .results import Group, Item
-from .schemas import problem
-from .shapes import follow, is_object
-from .taking import take
-from .tokens import scan
-from .values import values_of
-from .words import clean, related, stem, stems
+from ..filling.arguments import assign
+from ..filling.conversion import NOTHING
+from ..filling.parameters import Parameter, parameters, type_names
+from ..filling.schemas import problem
+from ..filling.shapes import follow, is_object
+from ..planning.plans import Plan
+from ..planning.results import Group, Item
+from ..planning.taking import take
+from ..reading.commands import Command
+from ..reading.joining import join
+from ..reading.tokens import scan
+from ..reading.values import values_of
+from ..reading.words import clean, related, stem, stems
 
 _PROSE: Final = frozenset(
     map(stem, ["answer", "summary", "text", "message", "response", "reply", "explanation", "result", "output"])

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .conversion import NOTHING
-from .domains import SUPERLATIVES
-from .parameters import Parameter
-from .references import Reference
+from ..filling.conversion import NOTHING
+from ..filling.parameters import Parameter
+from ..reading.references import Reference
+from ..reading.vocabulary import SUPERLATIVES
 from .results import Group, Item, plain
 from .taking import fits, measure, take, take_argument
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .vocabulary import words
+from ..reading.vocabulary import words
 
 # Sense of a parameter -> the words in its name or description that say so. The first line that fits wins.
 SENSES: Final[dict[str, str]] = {
@@ -137,28 +137,4 @@ FILE_KINDS: Final[dict[str, str]] = {
     "shell": "sh",
     "ini": "ini",
     "svg": "svg",
-}
-
-# Superlative -> (whether the greatest is meant, the fields that decide, best first).
-SUPERLATIVES: Final[dict[str, tuple[bool, str]]] = {
-    "largest": (True, "size bytes lines length count total amount value number"),
-    "biggest": (True, "size bytes lines length count total amount value number"),
-    "longest": (True, "length lines duration size minutes count"),
-    "greatest": (True, "value count total amount number size"),
-    "highest": (True, "score rating value temperature price amount count"),
-    "best": (True, "rating score"),
-    "warmest": (True, "temperature celsius degrees"),
-    "hottest": (True, "temperature celsius degrees"),
-    "newest": (True, "modified date created updated time when start"),
-    "latest": (True, "date modified created updated time when start"),
-    "smallest": (False, "size bytes lines length count total amount value number"),
-    "shortest": (False, "length lines duration size minutes count"),
-    "lowest": (False, "price score rating value temperature amount count"),
-    "cheapest": (False, "price cost amount total"),
-    "worst": (False, "rating score"),
-    "coldest": (False, "temperature celsius degrees"),
-    "oldest": (False, "modified date created updated time when start"),
-    "earliest": (False, "start date time when created"),
-    "most expensive": (True, "price cost amount total"),
-    "most recent": (True, "date modified created updated time when start"),
 }

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from .conversion import NOTHING, convert
-from .dates import iso_date
-from .joining import join
-from .literals import to_number
-from .parameters import Parameter
+from ..filling.conversion import NOTHING, convert
+from ..filling.parameters import Parameter
+from ..filling.schemas import problem
+from ..filling.shapes import is_list, is_object
+from ..reading.dates import iso_date
+from ..reading.joining import join
+from ..reading.literals import to_number
+from ..reading.tokens import Token, scan, single
+from ..reading.values import Value
+from ..reading.words import stem, stems
 from .results import Item, looks_like_path, plain
-from .schemas import problem
-from .shapes import is_list, is_object
-from .tokens import Token, scan, single
-from .values import Value
-from .words import stem, stems
 
 _POINTED: Final = frozenset(["path", "folder", "url", "email", "date", "id"])
 _PATHS: Final = frozenset(["path", "folder"])

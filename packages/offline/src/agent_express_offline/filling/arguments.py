@@ -10,7 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final
 
-from .commands import Command
+from ..reading.commands import Command
+from ..reading.tokens import Token
+from ..reading.values import Value, running_text
+from ..reading.vocabulary import ARTICLES, PREPOSITIONS, STOP_WORDS
+from ..reading.words import related, stem
 from .conversion import NOTHING, convert
 from .fitting import fit
 from .mentions import mentioned
@@ -18,10 +22,6 @@ from .parameters import Parameter, parameters, type_names
 from .phrases import core
 from .schemas import problem
 from .shapes import is_object
-from .tokens import Token
-from .values import Value, running_text
-from .vocabulary import ARTICLES, PREPOSITIONS, STOP_WORDS
-from .words import related, stem
 
 MAX_SPREAD: Final = 20
 """The most values that one parameter takes out of one command."""

@@ -13,15 +13,15 @@ from typing import Final, TypeAlias
 
 from agent_express.messages import ModelRequest
 
+from ..reading.commands import Command, Commands, parse
+from ..reading.dates import today_in
+from ..reading.references import Reference, find_references
 from .building import Lacking, build
 from .choices import obey
-from .commands import Command, Commands, parse
-from .dates import today_in
 from .history import Answered, Turn, read_turn
 from .lookup import Lost, choose
 from .matching import Match, Offer, matches, nouns_of, read_offers, verbs_of
 from .plans import Known, Plan, PlannedCall, Report
-from .references import Reference, find_references
 from .results import Group, group_of
 
 MAX_CALLS: Final = 16

@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from .domains import SUPERLATIVES
 from .tokens import Token
-from .vocabulary import INNER_UNITS, NUMBER_WORDS, ORDINALS, OUTCOMES, PREPOSITIONS, RESULT_NOUNS
+from .vocabulary import INNER_UNITS, NUMBER_WORDS, ORDINALS, OUTCOMES, PREPOSITIONS, RESULT_NOUNS, SUPERLATIVES
 from .words import stem
 
 How: TypeAlias = Literal["one", "all", "each", "index", "greatest"]

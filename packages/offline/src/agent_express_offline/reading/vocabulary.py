@@ -98,6 +98,30 @@ INNER_UNITS: Final = words(
     "line word page character char byte row paragraph column day hour minute second week month quarter year"
 )
 
+# Superlative -> (whether the greatest is meant, the fields that decide, best first).
+SUPERLATIVES: Final[dict[str, tuple[bool, str]]] = {
+    "largest": (True, "size bytes lines length count total amount value number"),
+    "biggest": (True, "size bytes lines length count total amount value number"),
+    "longest": (True, "length lines duration size minutes count"),
+    "greatest": (True, "value count total amount number size"),
+    "highest": (True, "score rating value temperature price amount count"),
+    "best": (True, "rating score"),
+    "warmest": (True, "temperature celsius degrees"),
+    "hottest": (True, "temperature celsius degrees"),
+    "newest": (True, "modified date created updated time when start"),
+    "latest": (True, "date modified created updated time when start"),
+    "smallest": (False, "size bytes lines length count total amount value number"),
+    "shortest": (False, "length lines duration size minutes count"),
+    "lowest": (False, "price score rating value temperature amount count"),
+    "cheapest": (False, "price cost amount total"),
+    "worst": (False, "rating score"),
+    "coldest": (False, "temperature celsius degrees"),
+    "oldest": (False, "modified date created updated time when start"),
+    "earliest": (False, "start date time when created"),
+    "most expensive": (True, "price cost amount total"),
+    "most recent": (True, "date modified created updated time when start"),
+}
+
 # Nouns that name an earlier result when "that", "the first" or "each" stands before them.
 RESULT_NOUNS: Final = words(
     """

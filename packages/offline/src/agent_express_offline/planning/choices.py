@@ -11,8 +11,8 @@ from datetime import date
 
 from agent_express.messages import Settings
 
+from ..reading.commands import Command
 from .building import build
-from .commands import Command
 from .matching import Match, Offer, matches
 from .plans import Known, Plan, PlannedCall, Report
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
+from ..reading.tokens import Token
+from ..reading.values import TAIL_CUES, Value
+from ..reading.vocabulary import ARTICLES, INNER_UNITS, QUALIFIERS, STOP_WORDS
+from ..reading.words import related, stem
 from .domains import GENERIC_NOUNS, ROLES
-from .tokens import Token
-from .values import TAIL_CUES, Value
-from .vocabulary import ARTICLES, INNER_UNITS, QUALIFIERS, STOP_WORDS
-from .words import related, stem
 
 _NOUNS: Final = frozenset(map(stem, GENERIC_NOUNS))
 _UNITS: Final = frozenset(map(stem, [*ROLES, *INNER_UNITS]))

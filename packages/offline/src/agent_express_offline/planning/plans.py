@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from .commands import Command
+from ..filling.parameters import Parameter
+from ..reading.commands import Command
 from .history import Turn
 from .matching import Offer
-from .parameters import Parameter
 from .results import Group, Item
 
 State: TypeAlias = Literal["called", "recalled", "lost", "lacking", "forbidden", "unclear", "negated", "conditional"]

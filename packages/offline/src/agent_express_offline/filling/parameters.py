@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..reading.words import clean, split, stem, stems
 from .domains import GENERIC_HEADS, SENSES
 from .shapes import follow, is_list, is_object
-from .words import clean, split, stem, stems
 
 MAX_PARAMETERS: Final = 64
 _MAX_BRANCHES: Final = 8

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ..reading.references import Reference
+from ..reading.values import Value
+from ..reading.words import stem
 from .conversion import inner_kind, is_numeral
 from .domains import ANNOUNCES, FROM_WORDS, ROLES, TO_WORDS
 from .parameters import Parameter
-from .references import Reference
-from .values import Value
-from .words import stem
 
 # Kind of a literal -> the senses it was made for.
 _MADE_FOR: Final[dict[str, frozenset[str]]] = {

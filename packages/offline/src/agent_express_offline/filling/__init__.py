@@ -1,0 +1,1 @@
+"""Filling: from a command and a JSON schema to the arguments that the command says."""

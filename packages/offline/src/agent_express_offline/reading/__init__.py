@@ -1,0 +1,1 @@
+"""Reading: from a message to its words, its values and the commands in it."""
