@@ -59,6 +59,12 @@ def test_commands_show_the_log_and_the_onion(command: Any) -> None:
     assert "never said" not in run.stdout
 
 
+def test_a_command_that_does_not_exist_is_not_sent_to_the_model(command: Any) -> None:
+    run = command("chat", "-s", "stacks:counting", stdin="/evnts\n/etc/hosts is a file\n")
+    assert run.stdout == "/etc/hosts is a file\n"
+    assert run.stderr == "note: there is no /evnts; /help says what there is\n"
+
+
 def test_events_are_those_of_the_last_turn(command: Any) -> None:
     run = command("chat", "-s", "stacks:counting", "--show", "events", stdin="one\ntwo\n")
     first, second = run.stdout.split("\nevents\n")[1:]

@@ -106,6 +106,12 @@ def test_an_agent_that_works_beside_the_model_does_not_tear_its_text_apart() -> 
     assert shown == [Say("It "), Say("works."), Line("add(a=1)", "call", "checker")]
 
 
+def test_a_middlewares_own_calls_do_not_touch_the_text() -> None:
+    aside = ModelCalled(-1, "a:b", {}, purpose="guard", by="guard")
+    shown = narrate("It ", at("checker", add()), aside, responded("fine", "guard"), "works.", answer="It works.")
+    assert shown == [Say("It "), Say("works."), Line("add(a=1)", "call", "checker")]
+
+
 steps = st.lists(st.sampled_from(["Hello ", "world. ", "again", "tool", "nested"]), max_size=12)
 
 

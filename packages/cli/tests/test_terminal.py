@@ -149,6 +149,11 @@ def test_what_a_model_says_cannot_steer_the_terminal_and_reaches_a_pipe_as_it_is
     assert out.getvalue() == f"{hostile}\n"
 
 
+def test_neither_can_an_error_of_a_provider(terminal: Any) -> None:
+    TextScreen(terminal, terminal).problem(Problem("ModelError", "it said \x1b[2J", Exit.FAILED))
+    assert terminal.text == "error: it said �[2J\n"
+
+
 def test_reports_come_under_a_title_and_fit_the_terminal(terminal: Any) -> None:
     screen = TextScreen(terminal, terminal)
     screen.report("events", ["short", "x" * 100])

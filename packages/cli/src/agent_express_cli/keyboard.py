@@ -28,6 +28,7 @@ class Reader:
         self._stdin, self._out, self._err = stdin, out, err
         self.is_terminal = stdin.isatty() and prompts
         self._interruptions = 0
+        self._has_read = False
         if self.is_terminal:
             with suppress(ImportError):  # Windows has none, and edits lines itself
                 import_module("readline")  # input() uses it from now on
@@ -39,6 +40,9 @@ class Reader:
             KeyboardInterrupt: Ctrl-C; `is_leaving` says what it means.
             CommandError: The line is not UTF-8, or too long.
         """
+        if self._has_read:
+            self._remark("\n")
+        self._has_read = True
         try:
             text = input(PROMPT) if self.is_terminal and self._out.isatty() else self._asked()
         except EOFError:
@@ -71,5 +75,5 @@ class Reader:
         if self._interruptions > 1:
             self._remark("\n")
             return True
-        self._remark("\n(Ctrl-C once more leaves, and so does Ctrl-D)\n")
+        self._remark("\n(Ctrl-C once more leaves, and so does Ctrl-D)")
         return False

@@ -68,11 +68,13 @@ class Narrator:
             case Restarted():
                 yield self._again(event)
                 yield from self._interrupt()
-            case ModelResponded():
+            case ModelResponded(purpose=""):
+                yield from self._interrupt()
+            case ToolCalled() | ToolReturned() | ToolProgressed():
+                self._waiting.append(self._line(event))
                 yield from self._interrupt()
             case _:
-                self._waiting += self._lines(event)
-                yield from self._interrupt()
+                pass
 
     def finish(self, answer: Answer[Any]) -> Iterator[Shown]:
         """What is still to be shown of the answer: nothing where it has been streamed as it is."""
@@ -117,16 +119,14 @@ class Narrator:
         self._is_open, self._said = False, ""
         return TakeBack(line.text)
 
-    def _lines(self, event: Event) -> list[Line]:
+    def _line(self, event: ToolCalled | ToolReturned | ToolProgressed) -> Line:
         match event:
             case ToolCalled():
-                return [called(event, self._room)]
+                return called(event, self._room)
             case ToolReturned():
-                return [returned(event, self._room)]
+                return returned(event, self._room)
             case ToolProgressed():
-                return [progressed(event, self._room)]
-            case _:
-                return []
+                return progressed(event, self._room)
 
     # --- nested agents ----------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class Narrator:
                 yield Line(f"({event.status}{f': {event.reason}' if event.reason else ''})", "failure", path)
             case ToolCalled() | ToolReturned() | ToolProgressed():
                 yield from _spoken(self._nested.pop(path, ""), path)
-                yield from self._lines(event)
+                yield self._line(event)
             case _:
                 pass
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from agent_express import Agent, Session
@@ -16,6 +16,8 @@ from .keyboard import Reader
 from .options import Options
 from .screens import Screen, make_screen
 from .turns import show_log, show_onion, take_turn, told
+
+_COMMAND = re.compile(r"/[a-z]+")
 
 HELP = (
     "/help     this list",
@@ -83,9 +85,8 @@ class Conversation:
                 continue
             if text is None or text in ("/exit", "/quit"):
                 return
-            command = self._commands().get(text)
-            if command is not None:
-                command(session)
+            if _COMMAND.fullmatch(text):
+                self._command(session, text)
             elif text:
                 self._turn(session, text)
 
@@ -106,9 +107,13 @@ class Conversation:
         if "events" in self._options.show and not self._options.json:
             show_log(session, self._screen, self._since)
 
-    def _commands(self) -> dict[str, Callable[[Session], None]]:
-        return {
-            "/help": lambda _: self._screen.report("help", HELP),
-            "/events": lambda session: show_log(session, self._screen, self._since),
-            "/onion": lambda _: show_onion(self._agent, self._screen),
-        }
+    def _command(self, session: Session, text: str) -> None:
+        match text:
+            case "/help":
+                self._screen.report("help", HELP)
+            case "/events":
+                show_log(session, self._screen, self._since)
+            case "/onion":
+                show_onion(self._agent, self._screen)
+            case _:
+                self._screen.note(f"there is no {text}; /help says what there is")

@@ -138,7 +138,7 @@ class TextScreen:
         self._break()
         if sign is None:
             sign = (SIGNS if self._err.knows_signs else PLAIN_SIGNS)[style]
-        self._err.write(f"{_place(path)}{sign}{text}\n", STYLES[style])
+        self._err.write(f"{_place(path)}{sign}{printable(text)}\n", STYLES[style])
         self._after_line = True
 
     def _break(self, keep: Output | None = None) -> None:
