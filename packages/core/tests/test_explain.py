@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any
 
 import pytest
 
@@ -83,7 +82,9 @@ def test_a_layer_of_a_distribution_is_shown_with_its_package_and_version(module:
 
 
 def test_an_app_shows_its_own_onion_and_that_of_each_agent_with_the_apps_layers_outermost() -> None:
-    inner: Any = named("inner", guard)
+    async def inner(ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        return await next()
+
     app = App().use(guard).mount(Agent(ScriptedModel(), name="sales").use(inner))
     assert app.explain().splitlines() == [
         "App",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from functools import cache
 from hashlib import blake2b
 from time import time
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -96,16 +96,19 @@ class Log:
             project = None
         if event.position >= 0:
             raise EventError(f"{kind.__name__} was logged before: make a new event for each time it happens")
-        entries = self._entries
-        if self._parent is None:
-            event.at = now = time()
-            if now >= self._tick:
-                self._start_millisecond(now)
-            self._last_id = event.id = self._last_id + _COUNT
-            event.position = len(entries)
-        else:
-            self._hand_up(event)
-        entries.append(event)
+        root = self if self._parent is None else self._root_for(event)
+        event.at = now = time()
+        if now >= root._tick:
+            # A new millisecond begins a new id, a UUIDv7 (RFC 9562, sections 5.7 and 6.2): 48 bits of milliseconds,
+            # 12 of counter, a random tail drawn once per log; a counter that runs over borrows from the milliseconds.
+            milliseconds = int(now * 1000)
+            root._tick = (milliseconds + 1) / 1000
+            root._last_id = max(root._last_id, ((milliseconds << 16 | 0x7000) << 64 | root._tail) - _COUNT)
+        root._last_id = event.id = root._last_id + _COUNT
+        event.position = len(root._entries)
+        root._entries.append(event)
+        if root is not self:
+            self._entries.append(event)
         if project is not None:
             project(self, event)
 
@@ -117,32 +120,13 @@ class Log:
             )
         events.check(event)
 
-    def _start_millisecond(self, now: float) -> None:
-        """Begin the ids of a new millisecond.
-
-        They are UUIDv7 (RFC 9562, sections 5.7 and 6.2): 48 bits of milliseconds, 12 of counter, a random tail drawn
-        once per log; a counter that runs over borrows from the milliseconds.
-        """
-        milliseconds = int(now * 1000)
-        self._tick = (milliseconds + 1) / 1000
-        self._last_id = max(self._last_id, ((milliseconds << 16 | 0x7000) << 64 | self._tail) - _COUNT)
-
-    def _hand_up(self, event: Event) -> None:
-        root = cast(Log, self._parent)
-        event.path = f"{self.path}/{event.path}" if event.path else self.path
+    def _root_for(self, event: Event) -> Log:
+        """The log that a nested agent's entries belong to; the event gets the path it comes by."""
+        root = self
         while root._parent is not None:
-            event.path = f"{root.path}/{event.path}"
+            event.path = f"{root.path}/{event.path}" if event.path else root.path
             root = root._parent
-        root._take_foreign(event)
-
-    def _take_foreign(self, event: Event) -> None:
-        """Stamp and keep an entry of a nested agent; it is no part of this log's history."""
-        event.at = now = time()
-        if now >= self._tick:
-            self._start_millisecond(now)
-        self._last_id = event.id = self._last_id + _COUNT
-        event.position = len(self._entries)
-        self._entries.append(event)
+        return root
 
     # --- the history ----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from .batch import run_batch
 from .contexts import (
     ModelContext,
     SessionRecord,
@@ -35,9 +36,10 @@ from .messages import (
     Text,
     ToolDef,
 )
+from .normalise import normalised
 from .outputs import Output
 from .stream import Channel, sink, tell
-from .tool_call import answer_open_calls, normalised, run_batch
+from .tool_call import answer_open_calls
 
 
 def record_state(session: SessionRecord) -> None:

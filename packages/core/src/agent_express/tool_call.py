@@ -1,109 +1,21 @@
-"""Tool calls: a batch of them, one through its onion, and the body in the middle."""
+"""One tool call: what is checked before it, its onion, and the body in the middle."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
-from pydantic_core import from_json
-
-from .contexts import SessionRecord, ToolContext, TurnRecord
+from .contexts import ToolContext, TurnRecord
 from .errors import Signal, ToolError, repeated
 from .events import Failed, How, ToolCalled, ToolProgressed, ToolRan, ToolReturned, ToolStarted
 from .layers import is_cancelled, note_cancelled
-from .messages import Message, ModelResponse, Reasoning, Text, ToolCall, ToolResult
-from .stream import Channel, settle, sink, tell
-from .texts import clean, holds_odd, is_clean
+from .messages import ToolCall, ToolResult
+from .stream import Channel, sink, tell
 from .tools import Tool
 
 SHOWN = 500
 """Characters of a model's unreadable arguments that are shown to it again."""
-
-
-async def run_batch(turn: TurnRecord, step: int, out: Channel | None) -> None:
-    """Run the calls of the last response that have no result yet, in parallel where their tools allow it."""
-    log = turn.session.log
-    batch = log.batch
-    if len(batch) == 1:
-        await run_call(turn, batch[0], 0, step, None, out)
-        return
-    waiting = {call.id for call in log.open_calls}
-    todo = [(index, call) for index, call in enumerate(batch) if call.id in waiting]
-    limit = turn.limits.max_batch
-    refused = f"not run: {len(batch)} calls at once, the limit is {limit}; make fewer" if len(batch) > limit else None
-    if len(todo) == 1:
-        index, call = todo[0]
-        await run_call(turn, call, index, step, refused, out)
-        return
-    for group in _groups(turn.session, todo):
-        if len(group) == 1:
-            await run_call(turn, group[0][1], group[0][0], step, refused, out)
-        else:
-            await _side_by_side(turn, group, step, refused, out)
-
-
-def _groups(session: SessionRecord, todo: Sequence[tuple[int, ToolCall]]) -> list[list[tuple[int, ToolCall]]]:
-    """Cut a batch where a call must run alone; order stays."""
-    groups: list[list[tuple[int, ToolCall]]] = [[]]
-    for index, call in todo:
-        tool = session.tools.get(call.name)
-        if isinstance(tool, Tool) and not tool.flags.concurrent:
-            groups += [[(index, call)], []]
-        else:
-            groups[-1].append((index, call))
-    return [group for group in groups if group]
-
-
-async def _side_by_side(
-    turn: TurnRecord, group: list[tuple[int, ToolCall]], step: int, refused: str | None, out: Channel | None
-) -> None:
-    limit = turn.limits.max_parallel_tools
-    room = asyncio.Semaphore(limit) if len(group) > limit else None
-    loop = asyncio.get_running_loop()
-    tasks: list[asyncio.Task[None]] = []
-    for index, call in group:
-        work = run_call if room is None else _in_room(room)
-        tasks.append(loop.create_task(work(turn, call, index, step, refused, out)))
-    # No TaskGroup: before Python 3.13 one that fails leaves its task counted as cancelled.
-    try:
-        _, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        if waiting:
-            turn.unwinding += 1
-            await _cancel_all(waiting)
-            turn.unwinding -= 1
-    except asyncio.CancelledError:
-        note_cancelled(turn)
-        turn.unwinding += 1
-        await _cancel_all(tasks)
-        raise
-    _raise_first(tasks)
-
-
-def _in_room(room: asyncio.Semaphore) -> Callable[..., Coroutine[Any, Any, None]]:
-    async def run(*args: Any) -> None:
-        async with room:
-            await run_call(*args)
-
-    return run
-
-
-async def _cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    for task in tasks:
-        await settle(task)
-        if not task.cancelled():
-            task.exception()  # seen: what cancelled them is what counts
-
-
-def _raise_first(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Raise what ended the batch: control flow first, then the first failure."""
-    failures = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
-    if failures:
-        raise next((error for error in failures if isinstance(error, Signal)), failures[0])
-    if any(task.cancelled() for task in tasks):
-        raise asyncio.CancelledError
 
 
 async def run_call(
@@ -310,58 +222,3 @@ def _fate(outcomes: dict[str, Any], key: str, why: str) -> tuple[How, str]:
     if outcomes[key] is None:
         return "unknown", f"it had started, then {why}: whether it took effect is unknown"
     return "withheld", f"it ran; its result was withheld: {why}"
-
-
-def normalised(response: ModelResponse) -> ModelResponse:
-    """Make a response what the history needs: unique call ids, arguments that are JSON objects, storable text."""
-    message = response.message
-    if _is_normal(message):
-        return response
-    seen: set[str] = set()
-    parts: list[Any] = []
-    changed = False
-    for part in message.parts:
-        if type(part) is ToolCall:
-            fixed = _fixed(part, seen)
-            seen.add(fixed.id)
-            changed = changed or fixed is not part
-            parts.append(fixed)
-        elif (type(part) is Text or type(part) is Reasoning) and not is_clean(part.text):
-            changed = True
-            parts.append(part.replace(text=clean(part.text)))
-        else:
-            parts.append(part)
-    return response.replace(message=message.replace(parts=tuple(parts))) if changed else response
-
-
-def _is_normal(message: Message) -> bool:
-    """Whether nothing is to be done: the common case, told quickly."""
-    ids: set[str] = set()
-    for part in message.parts:
-        if type(part) is ToolCall:
-            if not part.id or part.id in ids or not _is_object(part.args):
-                return False
-            ids.add(part.id)
-        elif (type(part) is Text or type(part) is Reasoning) and not is_clean(part.text):
-            return False
-    return True
-
-
-def _is_object(args: str) -> bool:
-    """Whether *args* is the JSON text of an object that every store takes."""
-    try:
-        return is_clean(args) and type(from_json(args, allow_inf_nan=False)) is dict and not holds_odd(args)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _fixed(call: ToolCall, seen: set[str]) -> ToolCall:
-    if not call.id or call.id in seen:
-        number = len(seen)
-        while f"{call.id or 'call'}_{number}" in seen:
-            number += 1
-        call = call.replace(id=f"{call.id or 'call'}_{number}")
-    if _is_object(call.args):
-        return call
-    written = clean(call.args)
-    return call.replace(args="{}", invalid=written[:10_000]) if written.strip() else call.replace(args="{}")
