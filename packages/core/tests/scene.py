@@ -134,7 +134,7 @@ class Streamed:
     def __init__(self, trail: Trail, depth: int, *, pause: bool) -> None:
         self.trail, self.depth, self.name, self.pause = trail, depth, f"streamed-{depth}", pause
 
-    async def turn(self, ctx: TurnContext, next: Next[Message]) -> Events[Message]:
+    async def turn(self, ctx: TurnContext, next: Next[Any]) -> Events[Any]:
         async with self.trail.waiting_layer("turn", ctx.turn_id, self.depth):
             async for event in next():
                 yield event

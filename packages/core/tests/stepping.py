@@ -141,6 +141,19 @@ async def give_way(rounds: int) -> None:
         await asyncio.sleep(0)
 
 
+@contextmanager
+def nothing_lost() -> Iterator[None]:
+    """Check that no task of the block fails unheard: what the event loop would only write to the log."""
+    loop = asyncio.get_running_loop()
+    before, lost = loop.get_exception_handler(), list[str]()
+    loop.set_exception_handler(lambda _, about: lost.append(f"{about['message']}: {about.get('exception')!r}"))
+    try:
+        yield
+    finally:
+        loop.set_exception_handler(before)
+    assert lost == [], lost
+
+
 class Clock:
     """The clock of the running loop, which stands still until it is moved."""
 

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from packages.core.tests.scene import Scene, check_next_turn, check_partial, check_tidy, endings
-from packages.core.tests.stepping import Steps, ended, everywhere, telling
+from packages.core.tests.stepping import Steps, ended, everywhere, nothing_lost, telling
 
-from agent_express import Agent, End, Event, Session, ToolReturned, tool
+from agent_express import (
+    Agent,
+    End,
+    Event,
+    Message,
+    ModelContext,
+    ModelResponse,
+    Next,
+    Session,
+    ToolContext,
+    ToolResult,
+    ToolReturned,
+    TurnContext,
+    tool,
+)
+from agent_express.errors import ModelError, RateLimitError
 from agent_express.events import ModelResponded, TurnStarted
+from agent_express.middleware import Usable
 from agent_express.testing import ScriptedModel, call, no_leaks
 
 
@@ -49,8 +65,9 @@ async def quiet(scene: Scene) -> AsyncIterator[Session]:
     """A session in which a turn leaves nothing behind and after which another one works."""
     scene.reset()
     async with scene.agent.session() as session:
-        async with no_leaks():
-            yield session
+        with nothing_lost():
+            async with no_leaks():
+                yield session
         check_tidy(scene)
         await check_next_turn(scene, session)
     assert scene.trail.inside == []
@@ -191,3 +208,60 @@ async def test_a_tool_that_raises_cancelled_error_of_its_own_has_failed() -> Non
         answer = await agent.run("go")
     assert answer.text == "It failed."
     assert [returned.how for returned in answer.events if isinstance(returned, ToolReturned)] == ["failed", "failed"]
+
+
+async def no() -> None:
+    await asyncio.sleep(0)
+    raise LookupError("no")
+
+
+async def guard_with_fallback(ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+    with suppress(ExceptionGroup):
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(next())
+            tasks.create_task(no())
+    return ModelResponse(Message("assistant", "No."))
+
+
+async def retry(ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+    with suppress(ModelError):
+        return await next()
+    return await next()
+
+
+async def in_a_group(ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+    async with asyncio.TaskGroup() as tasks:
+        inner = tasks.create_task(next())
+    return inner.result()
+
+
+async def broken(ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
+    raise LookupError("broken")
+
+
+async def recover(ctx: TurnContext, next: Next[None]) -> None:
+    try:
+        await next()
+    except LookupError:
+        ctx.output = Message("assistant", "No.")
+
+
+@pytest.mark.parametrize(
+    ("stack", "answer"),
+    [([guard_with_fallback], "No."), ([retry, in_a_group], "Yes."), ([recover, broken], "No.")],
+    ids=["a guard beside the model", "a retry around a group", "a broken hook in a batch"],
+)
+@both_ways
+async def test_a_failure_in_a_task_group_that_a_hook_recovers_from_is_no_cancellation(
+    how: How, stack: list[Usable], answer: str
+) -> None:
+    @tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    first = [call("look"), call("look")] if broken in stack else RateLimitError("slow down")
+    model = ScriptedModel(first if guard_with_fallback not in stack else "a b c d", "Yes.")
+    async with Agent(model, tools=[look], use=stack) as agent, agent.session() as session, no_leaks():
+        assert await how(Client(), session) == answer
+        assert endings(session) == ["completed"]

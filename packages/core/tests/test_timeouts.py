@@ -64,7 +64,7 @@ class Waiting:
 class WaitingStream:
     """Hooks that yield, each giving what is further in so much time, across their yields."""
 
-    async def turn(self, ctx: TurnContext, next: Next[Message]) -> Events[Message]:
+    async def turn(self, ctx: TurnContext, next: Next[Any]) -> Events[Any]:
         try:
             async with asyncio.timeout(LIMIT):
                 async for event in next():
@@ -204,7 +204,7 @@ async def test_a_hook_that_swallows_the_end_of_the_time_does_not_get_more_of_it(
         except BaseException:
             ctx.output = LATE.message
 
-    async def swallow_stream(ctx: TurnContext, next: Next[Message]) -> Events[Message]:
+    async def swallow_stream(ctx: TurnContext, next: Next[Any]) -> Events[Any]:
         try:
             async for event in next():
                 yield event
