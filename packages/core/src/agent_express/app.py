@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +14,7 @@ from .contexts import AgentInfo, AnyTool, places_of
 from .errors import UseError
 from .explain import explain
 from .inputs import Input
-from .lifecycle import Owner, raise_all
+from .lifecycle import Owner, finish, raise_all
 from .middleware import Entry, Usable
 from .order import check_order
 from .runtime import entry_step
@@ -101,6 +102,9 @@ class App:
         await self._close()
 
     async def _close(self) -> None:
+        await finish(asyncio.get_running_loop().create_task(self._close_all()))
+
+    async def _close_all(self) -> None:
         owner, self._owner = self._owner, None
         errors: list[Exception] = []
         while self._opened:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .contexts import places_of
 from .loop import turn_core
 from .messages import (
     ModelResponse,
@@ -26,9 +27,11 @@ class Chains:
         "asks",
         "core_is_rim",
         "entries",
+        "identities",
         "model",
         "names",
         "observer",
+        "places",
         "tool",
         "turn",
     )
@@ -36,6 +39,8 @@ class Chains:
     def __init__(self, entries: Sequence[Entry], observer: Observer | None = None) -> None:
         self.entries, self.observer = tuple(entries), observer
         self.names = tuple([entry.name for entry in entries])
+        self.identities = {id(entry.thing): entry.name for entry in entries if not isinstance(entry.thing, Tool)}
+        self.places = places_of([(entry.name, hook) for entry in entries for hook in entry.hooks.values()])
         self.turn = compose("turn", hooks_of(entries, "turn"), turn_core, None, observer)
         self.model = compose("model", hooks_of(entries, "model"), model_core, ModelResponse, observer)
         self.tool = compose("tool", hooks_of(entries, "tool"), tool_core, ToolResult, observer)

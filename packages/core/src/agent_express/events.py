@@ -181,7 +181,11 @@ class ToolCalled(Event, type="tool:called"):
 
 
 class ToolStarted(Event, type="tool:started"):
-    """The body of a tool that is not read-only is about to run."""
+    """The body of a tool is about to run; of a read-only one where a hook changed its arguments.
+
+    Attributes:
+        args: The final arguments, where a hook changed them.
+    """
 
     key: str
     call_id: str

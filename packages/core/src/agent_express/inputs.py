@@ -37,6 +37,8 @@ def checked_input(given: Input) -> tuple[Message, ...]:
     if last.role != "user":
         raise InputError(f"the last message of the input is of role {last.role!r}, expected the user's")
     for message in messages:
+        if message.role not in ("user", "assistant", "tool"):
+            raise InputError(f"the input holds a message of role {message.role!r}; instructions are the agent's")
         if message.tool_calls or message.role == "tool":
             raise InputError("the input holds tool calls: a session makes its own; hand in what was said only")
         _check_storable(message)

@@ -17,6 +17,7 @@ from .errors import HookError, NextCalledTwiceError, NextForgottenError, Signal,
 from .events import Answered, Recovered, Restarted
 from .messages import Message
 from .stream import tell
+from .texts import clean
 
 Level: TypeAlias = Literal["session", "turn", "model", "tool"]
 Hook: TypeAlias = Callable[..., Any]
@@ -89,7 +90,7 @@ class LayerNext:
             if still_cancelled(self._ctx):
                 raise asyncio.CancelledError
         self._attempt = getattr(self, "_attempt", 1) + 1
-        await self._ctx.emit(Restarted(self._by, self._attempt, self._layer.level))
+        await self._ctx._post(Restarted(self._by, self._attempt, self._layer.level))
 
     async def again(self, message: Message | str | None = None) -> Any:
         """Run the inner layers once more although they succeeded."""
@@ -135,7 +136,11 @@ def _look_closer(layer: Layer, inner: LayerNext, ctx: Any, result: Any) -> None:
     elif inner._state == FAILED and layer.level != "session":
         if isinstance(inner._error, Signal):
             raise inner._error  # a hook may see it go by, and cannot stop it
-        tell(ctx._session.log, Recovered(layer.level, layer.name, f"{type(inner._error).__name__}: {inner._error}"))
+        ctx._answered(layer.name)
+        tell(
+            ctx._session.log,
+            Recovered(layer.level, layer.name, clean(f"{type(inner._error).__name__}: {inner._error}")),
+        )
 
 
 def _answered_itself(layer: Layer, ctx: Any) -> None:

@@ -19,6 +19,7 @@ from .onion import compose
 from .runtime import OpenAgent
 from .state import State
 from .stream import settle
+from .texts import clean
 
 DRAIN_SECONDS = 10.0
 """What deferred functions may take, together, once their session closes."""
@@ -49,7 +50,7 @@ class SessionOptions:
         Raises:
             SessionForbiddenError: It belongs to another user.
         """
-        if self.user_id is not None and record.user_id != self.user_id:
+        if record.user_id != self.user_id:
             raise SessionForbiddenError(f"session {record.id} belongs to another user than {self.user_id!r}")
 
     def record(self, runtime: OpenAgent, id: str) -> SessionRecord:
@@ -164,11 +165,11 @@ class LiveSession:
         if not self.closed:
             self.dead = error or SessionClosedError("a session hook returned early")
             if self.record.turn is not None:
+                self.reported = True
                 self.kill_turn(self.closed_error())
 
     def closed_error(self) -> SessionClosedError:
         """Why no turn can run, naming the session hook's failure where there is one."""
-        self.reported = True
         why = "it was closed" if self.dead is None else f"a session hook ended: {self.dead!r}"
         error = SessionClosedError(f"session {self.record.id} is closed: {why}")
         error.__cause__ = self.dead
@@ -267,11 +268,11 @@ class LiveSession:
                 self.record.log.append(Failed(by, "deferred: cancelled when the session closed"))
                 raise
             except (Exception, BaseExceptionGroup) as error:
-                self.record.log.append(Failed(by, f"deferred: {type(error).__name__}: {error}"))
+                self.record.log.append(Failed(by, clean(f"deferred: {type(error).__name__}: {error}")))
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt | SystemExit):
                     raise
-                self.record.log.append(Failed(by, f"deferred: {type(error).__name__}: {error}"))
+                self.record.log.append(Failed(by, clean(f"deferred: {type(error).__name__}: {error}")))
 
     async def _drain(self) -> None:
         if self.record.deferred and (self.worker is None or self.worker.done()):

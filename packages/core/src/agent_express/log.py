@@ -24,6 +24,7 @@ from .events import (
     ToolReturned,
     TurnContinued,
     TurnEnded,
+    TurnStarted,
     UserSaid,
 )
 from .messages import Message, Part, Text, ToolCall, ToolResult
@@ -33,8 +34,32 @@ E = TypeVar("E", bound=Event)
 CORE_EVENTS: frozenset[type[Event]] = frozenset(
     kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
 )
+CORE_ENTRIES = frozenset(kind for kind in CORE_EVENTS if kind.durable)
+"""What the core writes into the log, and nobody else may."""
 PENDING = "(no result yet)"
 _COUNT = 1 << 64  # one step of a UUIDv7's counter
+
+
+class LogView:
+    """The entries of a session, oldest first; what `ctx.log` and `session.log` show."""
+
+    __slots__ = ("_log",)
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def __len__(self) -> int:
+        return len(self._log)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self._log)
+
+    def __getitem__(self, index: int) -> Event:
+        return self._log[index]
+
+    def of(self, *kinds: type[E]) -> list[E]:
+        """The entries of these kinds, oldest first."""
+        return self._log.of(*kinds)
 
 
 class Log:
@@ -56,6 +81,7 @@ class Log:
         "_results",
         "_tail",
         "_tick",
+        "_turn_began",
         "path",
     )
 
@@ -66,6 +92,7 @@ class Log:
         self._last_id, self._tick = 0, 0.0
         self._history: list[Message] = []
         self._places: list[int] = []
+        self._turn_began = 0
         self._open: tuple[ToolCall, ...] = ()
         self._results: dict[str, ToolResult] = {}
         self._digest = (0, blake2b(digest_size=8))
@@ -191,7 +218,10 @@ class Log:
         self._digest = (0, blake2b(digest_size=8))
 
     def _has_draft(self) -> bool:
-        return bool(self._history) and self._history[-1].role == "assistant" and not self._open
+        """Whether the running turn has said something that nothing follows."""
+        if not self._history or self._open or self._places[-1] < self._turn_began:
+            return False
+        return self._history[-1].role == "assistant"
 
 
 def digest_of(messages: Iterable[Message]) -> str:
@@ -223,6 +253,10 @@ def _part_adapter() -> TypeAdapter[Part]:
     return TypeAdapter(Part)
 
 
+def _turn_started(log: Log, event: TurnStarted) -> None:
+    log._turn_began = event.position
+
+
 def _user_said(log: Log, event: UserSaid) -> None:
     log._say(event.message, event.position)
 
@@ -237,6 +271,8 @@ def _responded(log: Log, event: ModelResponded) -> None:
 
 
 def _returned(log: Log, event: ToolReturned) -> None:
+    if event.call_id not in [call.id for call in log._open]:
+        return
     log._results[event.call_id] = event.result
     if log._open and len(log._results) == len(log._open):
         # The results stand where their calls do, so that no compaction can part them.
@@ -277,6 +313,7 @@ def _not_ours(log: Log, event: Event) -> None:
 
 _NOT_OURS: Callable[[Log, Any], None] | None = _not_ours
 _OURS: dict[type[Event], Callable[[Log, Any], None] | None] = {
+    TurnStarted: _turn_started,
     UserSaid: _user_said,
     ModelResponded: _responded,
     ToolReturned: _returned,

@@ -13,6 +13,7 @@ from .contexts import (
     TurnRecord,
     from_middleware,
     log_continuation,
+    say_input,
 )
 from .errors import (
     TurnError,
@@ -24,7 +25,6 @@ from .events import (
     Restarted,
     StateChanged,
     TurnContinued,
-    UserSaid,
 )
 from .layers import is_cancelled
 from .messages import (
@@ -51,14 +51,6 @@ def record_state(session: SessionRecord) -> None:
     changes = session.state.take_changes()
     if changes is not None:
         tell(session.log, StateChanged(*changes))
-
-
-def say_input(turn: TurnRecord) -> None:
-    """Log what the user said, in its final form, after what was handed in before it."""
-    turn.said = True
-    for message in turn.earlier:
-        tell(turn.session.log, UserSaid(message))
-    tell(turn.session.log, UserSaid(turn.input))
 
 
 async def turn_core(ctx: TurnContext) -> None:
@@ -88,6 +80,7 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
     index = turn.steps
     if index >= turn.limits.max_steps:
         raise TurnError(f"no step left: the limit is max_steps={turn.limits.max_steps}")
+    turn.offered = ()  # until a request goes out, or a hook answers for it, nothing is
     mc = ModelContext(turn, _request(turn, index), index)
     response: ModelResponse = await turn.chains.model(mc)
     if turn.signal is not None:
@@ -157,7 +150,7 @@ async def _continue(turn: TurnRecord, ctx: TurnContext) -> bool:
         log_continuation(turn, by, message)
     if turn.limit is not None:
         return False
-    await ctx.emit(Restarted(messages[0][0], turn.continuations + 1, "turn"))
+    await ctx._post(Restarted(messages[0][0], turn.continuations + 1, "turn"))
     return True
 
 
@@ -176,7 +169,7 @@ async def _finish(turn: TurnRecord, ctx: TurnContext, response: ModelResponse) -
             turn.output_retries += 1
             told = from_middleware(complaint, "output")
             tell(turn.session.log, TurnContinued("output", turn.output_retries, told))
-            await ctx.emit(Restarted("output", turn.output_retries + 1, "turn"))
+            await ctx._post(Restarted("output", turn.output_retries + 1, "turn"))
             return True
         if complaint is None:
             turn.value = (message, value)

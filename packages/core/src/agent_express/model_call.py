@@ -49,6 +49,8 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
         return answer
     if transforms:
         request = _transformed(request, transforms)
+    if not ctx._purpose:
+        turn.offered = request.tools
     session = turn.session
     ctx._attempts += 1
     called = ModelCalled(ctx._index, request.model.name, digests(ctx, request), ctx._attempts, ctx._purpose, ctx._by)
@@ -74,8 +76,6 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     finally:
         turn.busy.discard(task)
     turn.usage.add(response.usage)
-    if not ctx._purpose:
-        turn.offered = request.tools
     return response
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from copy import copy
 from typing import Any, cast
 
 from .answer import Answer
 from .contexts import NestedOptions, TurnContext, TurnRecord, as_messages, still_counting, stop
-from .errors import Aborted, TurnAbortedError, repeated
+from .errors import Aborted, HookError, TurnAbortedError, repeated
 from .events import End, Event
 from .middleware import Entry
 from .stream import Channel, sink
+
+DEPTH = 16
+"""Agents within agents, at most."""
+_calling: ContextVar[tuple[str, ...]] = ContextVar("agent_express_calling", default=())
 
 
 class PathSink(Channel):
@@ -31,6 +37,7 @@ class PathSink(Channel):
 
     def _marked(self, event: Event | End[Any]) -> Event | End[Any]:
         if isinstance(event, Event) and not event.durable:  # the log has marked the durable ones
+            event = copy(event)  # the model may keep its own
             event.path = f"{self._path}/{event.path}" if event.path else self._path
         return event
 
@@ -41,8 +48,12 @@ async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> An
     if turn.signal is not None:
         raise repeated(turn.signal)
     path = options.name or agent.name
-    inherited = _inherited(turn, agent) if options.inherit else []
+    callers = (*_calling.get(), options.by or "core")
+    if len(callers) > DEPTH:
+        raise HookError(f"{callers[-1]}: run_agent() within run_agent() {DEPTH} times: {' > '.join(callers)}")
+    inherited = _inherited(turn, agent, callers) if options.inherit else []
     out = sink.get()
+    called = _calling.set(callers)
     silenced = sink.set(PathSink(out, path)) if out is not None else None
     try:
         async with agent, agent._nested_session(turn, path, inherited, options.inherit) as session:
@@ -53,20 +64,25 @@ async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> An
         _pass_on(turn, error, inherited)
         raise
     finally:
+        _calling.reset(called)
         if silenced is not None:
             sink.reset(silenced)
     return answer
 
 
-def _inherited(turn: TurnRecord, agent: Any) -> list[Entry]:
-    """The parent's model and tool hooks that go around the nested agent's own; what both use stands there once."""
-    own = {id(entry.thing) for entry in agent._entries}
-    names = {entry.name for entry in agent._entries}
+def _inherited(turn: TurnRecord, agent: Any, callers: tuple[str, ...]) -> list[Entry]:
+    """The parent's model and tool hooks that go around the nested agent's own.
+
+    What both use stands there once; a hook that runs an agent from within does not go around that agent.
+    """
+    theirs = (*agent._outer, *agent._entries)
+    own = {id(entry.thing) for entry in theirs}
+    names = {entry.name for entry in theirs}
     parent = turn.session.runtime.info
     found: list[Entry] = []
     for entry in turn.chains.entries:
         hooks = {level: hook for level, hook in entry.hooks.items() if level in ("model", "tool")}
-        if id(entry.thing) not in own and hooks:
+        if id(entry.thing) not in own and hooks and entry.name not in callers:
             name = entry.name if entry.name not in names or parent is None else f"{parent.name}/{entry.name}"
             found.append(Entry(name, entry.thing, hooks, events=entry.events))
     return found
@@ -74,7 +90,8 @@ def _inherited(turn: TurnRecord, agent: Any) -> list[Entry]:
 
 def _pass_on(turn: TurnRecord, error: TurnAbortedError, inherited: list[Entry]) -> None:
     """A guard of the parent stops the parent too, wherever it stood when it said so."""
-    if error.by in {entry.name for entry in inherited}:
+    unknown = error.by == "core" and bool(inherited)  # it may have been one of them: a guard fails closed
+    if unknown or error.by in {entry.name for entry in inherited}:
         if turn.signal is None:
             signal = Aborted(error.reason)
             signal.by = error.by

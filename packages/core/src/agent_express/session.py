@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
@@ -17,7 +18,7 @@ from .errors import SessionBusyError, SessionClosedError, UseError
 from .events import SessionOpened
 from .inputs import Input, checked_input
 from .live import LiveSession, SessionOptions
-from .log import Log
+from .log import LogView
 from .messages import Limits, Message, Named, Settings
 from .middleware import Usable
 from .order import check_order
@@ -29,6 +30,8 @@ from .turn import TurnOptions, run_turn
 from .turn_stream import TurnStream
 
 T = TypeVar("T")
+_inside: ContextVar[frozenset[int]] = ContextVar("agent_express_inside", default=frozenset())
+"""The sessions in whose turns the running code stands."""
 OnBusy: TypeAlias = Literal["error", "wait"]
 
 
@@ -123,9 +126,9 @@ class Session:
         return self._record.log.messages
 
     @property
-    def log(self) -> Log:
+    def log(self) -> LogView:
         """All entries."""
-        return self._record.log
+        return LogView(self._record.log)
 
     @property
     def state(self) -> State:
@@ -224,20 +227,24 @@ class Session:
         lock = record.lock
         if on_busy == "error" and (lock.locked() or record.waiting):
             raise SessionBusyError(f'session {self.id} is running a turn: wait for it, or run with on_busy="wait"')
-        if record.turn is not None and record.turn.task is asyncio.current_task():
+        inside = _inside.get()
+        if id(record) in inside:
             raise SessionBusyError(f"session {self.id}: a turn that runs another in its own session waits for itself")
         record.waiting += 1
         try:
             await lock.acquire()
         finally:
             record.waiting -= 1
+        within = _inside.set(inside | {id(record)})
         try:
             if live.closed or live.dead is not None or self._live is None:
+                live.reported = live.reported or live.dead is not None
                 raise live.closed_error()
             if not options.entries:
                 return await run_turn(record, options, live.chains)
             return await self._turn_with(live, options)
         finally:
+            _inside.reset(within)
             lock.release()
 
     async def _turn_with(self, live: LiveSession, options: TurnOptions) -> Answer[Any]:

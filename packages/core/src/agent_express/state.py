@@ -169,7 +169,6 @@ class State:
                 secret = self._layout.by_name[owner].private
                 for field, change in found.items():
                     (hidden if field in secret else public).setdefault(owner, {})[field] = change
-        touched.clear()
         return (public, hidden) if public or hidden else None
 
     def _diff(self, owner: str) -> dict[str, Any]:
@@ -199,8 +198,10 @@ class State:
     def _restore(self, owner: str) -> None:
         seen = self._seen.get(owner)
         kind = self._layout.by_name[owner].kind
-        self._slices[owner] = kind() if seen is None else kind.model_validate_json(seen[0])
-        self._touched.discard(owner)
+        restored = kind() if seen is None else kind.model_validate_json(seen[0])
+        held = self._slices[owner].__dict__  # the object stays: somebody may hold it
+        held.clear()
+        held.update(restored.__dict__)
 
     def begin_turn(self, extra: Iterable[tuple[str, object, type[BaseModel]]]) -> Layout:
         """Add the owners that live for one turn; return the layout to give back to `end_turn`."""
@@ -213,6 +214,7 @@ class State:
         """Clear what lives for one turn: fields of that scope, and the owners that `begin_turn` added."""
         object.__setattr__(self, "_layout", layout)
         object.__setattr__(self, "_writers", None)
+        self._touched.clear()
         for owner in list(self._slices):
             known = layout.by_name.get(owner)
             if known is None:

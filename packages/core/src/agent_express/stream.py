@@ -47,7 +47,7 @@ class Channel:
         """Hand *event* on; waits while the reader is behind. What comes after the end is dropped."""
         while len(self._items) >= ROOM and not self._closed:
             await self._room()
-        if self._closed:
+        if self._closed or self.abandoned:
             return
         self._items.append(event)
         reader = self._reader
@@ -58,7 +58,7 @@ class Channel:
 
     def put(self, event: Event | End[Any]) -> None:
         """Hand *event* on at once, beyond the bound: for what must not wait, such as the end of a turn."""
-        if self._closed:
+        if self._closed or self.abandoned:
             return
         self._items.append(event)
         reader = self._reader
@@ -66,6 +66,13 @@ class Channel:
             self._reader = None
             if not reader.done():
                 reader.set_result(None)
+
+    def leave(self) -> None:
+        """The reader goes: from now on everything is dropped, and nobody waits."""
+        self.abandoned = True
+        self._items.clear()
+        while self._writers:
+            self._wake_writer()
 
     async def _room(self) -> None:
         room = asyncio.get_running_loop().create_future()
@@ -186,12 +193,13 @@ class Feed:
         if not self._task.done():
             loop = self._task.get_loop()
             if not loop.is_closed():
+                loop.call_soon_threadsafe(self._channel.leave)
                 loop.call_soon_threadsafe(self._task.cancel)
 
     async def aclose(self) -> None:
         """Cancel the task and wait until it has ended, however often the caller is cancelled meanwhile."""
         if not self._task.done():
-            self._channel.abandoned = True
+            self._channel.leave()
             self._task.cancel()
             await settle(self._task)
 

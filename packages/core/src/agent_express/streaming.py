@@ -10,9 +10,10 @@ import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any
 
-from .errors import MissingEndError, WrongResultError, repeated
+from .errors import EventError, MissingEndError, WrongResultError, repeated
 from .events import End, Event, TextDelta
 from .layers import Hook, LayerNext, Level, kind_of, still_cancelled
+from .log import CORE_EVENTS
 from .messages import Message
 from .stream import Channel, Feed, sink
 
@@ -35,13 +36,16 @@ def streaming(level: Level, name: str, hook: Hook, *, is_rim: bool) -> Hook:
                         raise WrongResultError(f"{name}.{level} yielded {kind_of(event)} after its End")
                     if type(event) is End:
                         end = event
+                        await inner.aclose()  # of a hook that breaks off: closed before the hook goes on
                     elif not isinstance(event, Event):
                         raise WrongResultError(f"{name}.{level} yielded {kind_of(event)}, expected an event or End")
                     else:
                         turn = ctx._turn
                         if turn.signal is not None:
                             raise repeated(turn.signal)
-                        if is_rim and type(event) is TextDelta and not ctx._purpose:
+                        if type(event) is not TextDelta:
+                            _admit(ctx, event)
+                        elif is_rim and not ctx._purpose:
                             turn.partial.append(event.text)
                         if out is not None:
                             await out.send(event)
@@ -61,6 +65,20 @@ def streaming(level: Level, name: str, hook: Hook, *, is_rim: bool) -> Hook:
 
     drive.is_streaming = True  # type: ignore[attr-defined]
     return drive
+
+
+def _admit(ctx: Any, event: Event) -> None:
+    """Refuse an event nobody declared; log one of the hook's own that the log has not seen.
+
+    A changed copy of an entry of the core's is for the client only: the log has the original.
+    """
+    kind = type(event)
+    if kind in CORE_EVENTS or event.position >= 0:
+        return
+    if kind.durable:
+        ctx._session.log.append(event)
+    elif kind not in ctx._session.allowed:
+        raise EventError(f"{kind.__name__} is declared by no middleware in use: list it in `events = (...)`")
 
 
 @types.coroutine

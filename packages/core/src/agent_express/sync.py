@@ -44,6 +44,8 @@ class SyncAgent:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
+        if self._thread is not None:
+            raise UseError(f"agent {self._agent.name!r} is entered already: use it from any thread, enter it once")
         ready = threading.Event()
 
         def live() -> None:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from .contexts import ToolContext, TurnRecord
-from .errors import Signal, ToolError, repeated
+from .errors import Signal, ToolError, WrongResultError, repeated
 from .events import Failed, How, ToolCalled, ToolProgressed, ToolRan, ToolReturned, ToolStarted
 from .layers import is_cancelled, note_cancelled
 from .messages import ToolCall, ToolResult
+from .results import to_result
 from .stream import Channel, sink, tell
+from .texts import clean
 from .tools import Tool
 
 SHOWN = 500
@@ -35,7 +37,7 @@ async def run_call(
     try:
         result = await turn.chains.for_tool(tool)(ctx)
     except ToolError as error:
-        result, how = ToolResult(str(error), is_error=True), "failed"
+        result, how = ToolResult(clean(str(error)), is_error=True), "failed"
     returned = _returned(ctx, key, result, how, early)
     log.append(returned)
     if out is not None:
@@ -73,9 +75,8 @@ def _refusal(turn: TurnRecord, tool: Tool | None, call: ToolCall, refused: str |
 
 
 def _was_offered(turn: TurnRecord, tool: Tool) -> bool:
-    """Whether the request that was sent offered this tool: what a hook hid is refused too."""
-    offered = turn.offered
-    return offered is None or tool.name in [each.name for each in offered]
+    """Whether the request of this step offered the tool: what a hook hid is refused too."""
+    return tool.name in [each.name for each in turn.offered]
 
 
 def _returned(ctx: ToolContext, key: str, result: ToolResult, how: How, early: ToolResult | None) -> ToolReturned:
@@ -94,6 +95,10 @@ def _returned(ctx: ToolContext, key: str, result: ToolResult, how: How, early: T
     elif how != "failed":
         how = "failed" if ctx._outcome_failed and result.is_error else "ran"
     call = ctx.call
+    try:
+        result = to_result(call.name, result)
+    except TypeError as error:
+        raise WrongResultError(f"a hook around tool {error}") from None
     stamped = ToolResult(result.parts, result.is_error, call.id, call.name)
     return ToolReturned(key, call.id, call.name, stamped, how, by)
 
@@ -117,8 +122,10 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
             ctx._refused = True
             return refusal
     ctx._started = True
+    if not tool.flags.read_only or changed is not None:
+        shown = None if changed is None else ctx._copy(changed)
+        tell(ctx._session.log, ToolStarted(ctx._key, ctx.call.id, tool.name, shown))
     if not tool.flags.read_only:
-        tell(ctx._session.log, ToolStarted(ctx._key, ctx.call.id, tool.name, changed))
         turn.outcomes[ctx._key] = None
     return await _run_body(ctx, tool, ctx._called if changed is None else changed)
 
@@ -154,7 +161,7 @@ async def _run_body(ctx: ToolContext, tool: Tool, args: Mapping[str, Any]) -> To
     if isinstance(outcome, ToolError):
         turn.usage.count_failure()
         ctx._outcome_failed = True
-        tell(ctx._session.log, ToolRan(ctx._key, ctx.call.id, ToolResult(str(outcome), is_error=True)))
+        tell(ctx._session.log, ToolRan(ctx._key, ctx.call.id, ToolResult(clean(str(outcome)), is_error=True)))
         raise outcome
     tell(ctx._session.log, ToolRan(ctx._key, ctx.call.id, outcome))
     return outcome

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from .answer import Answer
 from .chains import Chains
@@ -21,6 +21,7 @@ from .contexts import (
     TurnContext,
     TurnRecord,
     TurnUsage,
+    say_input,
 )
 from .errors import (
     Aborted,
@@ -36,7 +37,7 @@ from .events import (
     TurnStatus,
 )
 from .layers import is_cancelled, leaf
-from .loop import record_state, say_input
+from .loop import record_state
 from .messages import (
     DEFAULT_SETTINGS,
     Limits,
@@ -241,7 +242,12 @@ def _value(turn: TurnRecord) -> Any:
     if output is None:
         return _TEXT
     if turn.value is None or turn.value[0] is not turn.output:
-        turn.value = (turn.output, output.parse(cast(Message, turn.output)))
+        answer: Message = turn.output  # type: ignore[assignment]
+        turn.value = (answer, output.parse(answer))
+    if turn.delivered is not None:
+        value, complaint = output.check(turn.delivered)
+        if complaint is None:
+            return value  # where what is delivered has not the form, it is for people, and the record's value stands
     return turn.value[1]
 
 
@@ -261,7 +267,7 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
         reason = reason or str(error)
     session.state.end_turn(layout)
     record = turn.output if completed and turn.output is not _last_said(turn) else None
-    ended = TurnEnded(turn.id, status, reason, by, record)
+    ended = TurnEnded(turn.id, status, clean(reason) if reason is not None else None, by, record)
     log.append(ended)
     turn.status = status
     if session.enclosing is not None:

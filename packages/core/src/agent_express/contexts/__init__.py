@@ -15,6 +15,7 @@ from .records import (
     SessionRecord,
     TurnRecord,
     log_continuation,
+    say_input,
     still_counting,
     stop,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "layer_frames",
     "log_continuation",
     "places_of",
+    "say_input",
     "still_counting",
     "stop",
 ]

@@ -21,7 +21,7 @@ def caller(ctx: Any) -> str | None:
     hook started for `self.check(ctx)` has no layer above it), or to a function written inside of a hook. None where
     none of these is on the stack, as in a thread.
     """
-    identities = ctx._runtime.identities
+    known = ctx._known()
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
@@ -29,10 +29,11 @@ def caller(ctx: Any) -> str | None:
             layer = frame.f_locals["layer"]
             return cast(str, layer.name if layer.inner is not None else ctx._core_name)
         if code.co_argcount:
-            name = identities.get(id(frame.f_locals.get(code.co_varnames[0])))
+            thing = id(frame.f_locals.get(code.co_varnames[0]))
+            name = known.identities.get(thing) or ctx._runtime.identities.get(thing)
             if name is not None:
                 return cast(str, name)
-        name = _by_place(ctx._runtime.places, code)
+        name = _by_place(known.places, code)
         if name is not None:
             return name
         frame = frame.f_back

@@ -133,8 +133,13 @@ class ModelContext(TurnContext):
 
         Raises:
             ValueError: *upto* is not in the history.
+            HookError: In a middleware's own call, or while tool calls wait for their results.
         """
         log = self._session.log
+        if self._purpose or log.batch:
+            raise HookError(
+                f"{caller(self) or 'core'}: compact() is for the loop's own model calls, between batches of tools"
+            )
         by = caller(self) or "core"
         place = log.place_after(upto)
         gone = {id(message) for message in log.compacted(place)}
@@ -143,4 +148,5 @@ class ModelContext(TurnContext):
         self.messages = (made, *[message for message in self.messages if id(message) not in gone])
 
     def _answered(self, by: str) -> None:
-        self._turn.offered = self.request.tools
+        if not self._purpose:
+            self._turn.offered = self.request.tools

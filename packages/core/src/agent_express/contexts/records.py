@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..errors import Signal, TurnError
-from ..events import Event, TurnContinued, TurnStatus
+from ..events import Event, TurnContinued, TurnStatus, UserSaid
 from ..log import Log
 from ..messages import Limits, Message, Named, Settings, ToolDef
 from ..state import State
@@ -102,6 +102,7 @@ class NestedOptions:
     state: tuple[str, ...]
     output: Any
     name: str | None
+    by: str | None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -173,7 +174,7 @@ class TurnRecord:
     next_messages: list[tuple[str, Message]] | None = None
     assembled: tuple[Message, ...] | None = None
     partial: list[str] = field(default_factory=_new_list)
-    offered: tuple[ToolDef, ...] | None = None
+    offered: tuple[ToolDef, ...] = ()
     outcomes: dict[str, Any] = field(default_factory=_new_dict)
     base_cancels: int = 0
     task: asyncio.Task[Any] | None = None
@@ -214,6 +215,14 @@ def still_counting(turn: TurnRecord) -> TurnRecord:
     return fresh
 
 
+def say_input(turn: TurnRecord) -> None:
+    """Log what the user said, in its final form, after what was handed in before it."""
+    turn.said = True
+    for message in turn.earlier:
+        tell(turn.session.log, UserSaid(message))
+    tell(turn.session.log, UserSaid(turn.input))
+
+
 def log_continuation(turn: TurnRecord, by: str, message: Message | None) -> None:
     """Log that the model is sent back to work; counted against `max_continuations`.
 
@@ -227,5 +236,7 @@ def log_continuation(turn: TurnRecord, by: str, message: Message | None) -> None
     if turn.steps >= turn.limits.max_steps:
         turn.limit = "max_steps"  # no step is left to go on with: the answer stands
         return
+    if not turn.said:
+        say_input(turn)
     turn.final = turn.output = None
     tell(turn.session.log, TurnContinued(by, turn.continuations, message))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import EventError, ExpressError, SessionForbiddenError, TooLateError
 from ..events import Event, SessionIdentified, check
-from ..log import Log
+from ..log import CORE_ENTRIES, LogView
 from ..messages import Message
 from ..state import State
 from ..stream import sink, tell
@@ -39,6 +39,10 @@ class AgentContext:
     __slots__ = ("_base", "_runtime")
     _core_name = "core"
     _stopped: Any = None
+
+    def _known(self) -> Any:
+        """Who has `identities` and `places` of the middleware that this context serves."""
+        return self._runtime
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -114,9 +118,9 @@ class SessionContext(AgentContext):
         return self._session.log.messages
 
     @property
-    def log(self) -> Log:
+    def log(self) -> LogView:
         """All entries of the session."""
-        return self._session.log
+        return LogView(self._session.log)
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -167,6 +171,15 @@ class SessionContext(AgentContext):
         Raises:
             EventError: Not an event, declared by nobody, or not JSON.
         """
+        if type(event) in CORE_ENTRIES:
+            raise EventError(
+                f"{type(event).__name__} is written by the core alone; say things with add_message(keep=True), "
+                "continue_turn or ctx.output"
+            )
+        return self._post(event)
+
+    def _post(self, event: Event) -> Awaitable[None]:
+        """Log *event* and put it into the stream; for the core's own events too."""
         nothing = self._log_only(event)
         out = sink.get()
         return nothing if out is None else out.send(event)

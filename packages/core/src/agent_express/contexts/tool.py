@@ -13,6 +13,7 @@ from ..errors import TooLateError
 from ..events import Event
 from ..messages import ToolCall, ToolResult
 from ..stream import Channel, sink
+from ..texts import clean
 from .caller import caller
 from .records import AnyTool, TurnRecord
 from .session import NOTHING
@@ -92,13 +93,15 @@ class ToolContext(TurnContext):
         """The arguments as JSON values, validated, defaults written out; read-only."""
         changed = self._base[0]
         if changed is not None:
-            return MappingProxyType(changed)
+            return MappingProxyType(self._copy(changed))
         if self._shown is None:
-            tool = cast(Any, self._tool)
-            flat = tool is not None and tool.is_flat
-            # What could be changed in place is a copy: the log keeps the other.
-            self._shown = MappingProxyType(self._called if flat else from_json(to_json(self._called)))
+            self._shown = MappingProxyType(self._copy(self._called))
         return self._shown
+
+    def _copy(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a hook may look at: a copy, where something in it could be changed in place."""
+        tool = cast(Any, self._tool)
+        return args if tool is not None and tool.is_flat else from_json(to_json(args))
 
     def modify_args(self, new: Mapping[str, Any]) -> None:
         """Replace the arguments for what is further in.
@@ -117,7 +120,7 @@ class ToolContext(TurnContext):
         """
         by = caller(self) or "core"
         self._not_started("deny", by)
-        result = ToolResult(reason, is_error=True)
+        result = ToolResult(clean(reason), is_error=True)
         if self._stopped is None:
             self._stopped, self._denied_by = result, by
         return self._stopped
@@ -135,14 +138,10 @@ class ToolContext(TurnContext):
         self._skipped_by = by
         return made
 
-    def emit(self, event: Event) -> Awaitable[None]:
-        """Put *event* into the log, if it is durable, and into the stream; a synchronous tool need not await it.
-
-        Raises:
-            EventError: Not an event, declared by nobody, or not JSON.
-        """
+    def _post(self, event: Event) -> Awaitable[None]:
         if self._on_loop():
-            return super().emit(event)
+            return super()._post(event)
+        # A synchronous tool cannot await: the loop takes the event over.
         self._refuse_undeclared(event)
         task, out = self._turn.task, sink.get()
         if task is not None:

@@ -11,9 +11,10 @@ from typing import Any, NoReturn, TypeVar, overload
 from ..errors import Aborted, HookError, TooLateError, repeated
 from ..events import Event, TurnStatus
 from ..messages import Message, ModelResponse, Named, Settings
+from ..texts import clean
 from .caller import caller
 from .records import AskOptions, NestedOptions, TurnRecord, log_continuation, stop
-from .said import as_answer, as_messages, from_middleware
+from .said import as_answer, as_messages, from_middleware, storable
 from .session import SessionContext
 from .usage import TurnUsage
 
@@ -31,6 +32,9 @@ class TurnContext(SessionContext):
         self._base = None
         self._session = session
         self._turn = turn
+
+    def _known(self) -> Any:
+        return self._turn.chains  # the agent's, those of this turn, and what an enclosing agent handed down
 
     @property
     def turn_id(self) -> str:
@@ -69,17 +73,10 @@ class TurnContext(SessionContext):
         """What this turn has used so far."""
         return self._turn.usage
 
-    def emit(self, event: Event) -> Awaitable[None]:
-        """Put *event* into the log, if it is durable, and into the stream.
-
-        After an abort nothing is streamed any more.
-
-        Raises:
-            EventError: Not an event, declared by nobody, or not JSON.
-        """
+    def _post(self, event: Event) -> Awaitable[None]:
         if self._turn.signal is None:
-            return super().emit(event)
-        return self._log_only(event)
+            return super()._post(event)
+        return self._log_only(event)  # after an abort nothing is streamed any more
 
     @property
     def input(self) -> Message:
@@ -90,7 +87,8 @@ class TurnContext(SessionContext):
     def input(self, message: Message | str) -> None:
         if self._turn.said:
             raise TooLateError("ctx.input was logged already; a turn hook replaces it before next()")
-        self._turn.input = Message("user", message) if isinstance(message, str) else message
+        made = Message("user", message) if isinstance(message, str) else message
+        self._turn.input = storable(made, "ctx.input", "user")
 
     @property
     def earlier_input(self) -> tuple[Message, ...]:
@@ -101,7 +99,7 @@ class TurnContext(SessionContext):
     def earlier_input(self, messages: Iterable[Message]) -> None:
         if self._turn.said:
             raise TooLateError("ctx.earlier_input was logged already; a turn hook replaces it before next()")
-        self._turn.earlier = tuple(messages)
+        self._turn.earlier = tuple([storable(each, "ctx.earlier_input", "user", "assistant") for each in messages])
 
     @property
     def output(self) -> Message | None:
@@ -124,7 +122,7 @@ class TurnContext(SessionContext):
         turn = self._turn
         if turn.signal is not None:
             raise repeated(turn.signal)
-        signal = Aborted(reason)
+        signal = Aborted(clean(reason))
         signal.by = caller(self)
         stop(turn, signal)
         raise signal
@@ -191,7 +189,7 @@ class TurnContext(SessionContext):
         options = AskOptions(model, output, purpose, settings)
         return self._runtime.ask(self, (caller(self) or "core"), as_messages(messages), options)
 
-    async def run_agent(
+    def run_agent(
         self,
         agent: Any,
         input: str | Message | Sequence[Message],
@@ -200,7 +198,7 @@ class TurnContext(SessionContext):
         state: Iterable[str] = (),
         output: Any = None,
         name: str | None = None,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, Any]:
         """Run another agent inside this turn and return its `Answer`.
 
         It is a session of its own whose events go into this one's stream and log with its path; its usage counts
@@ -215,8 +213,8 @@ class TurnContext(SessionContext):
             output: A type for its answer.
             name: Its place in the path; the agent's name where it is left out.
         """
-        options = NestedOptions(input, inherit, tuple(state), output, name)
-        return await self._runtime.run_nested(self, agent, options)
+        options = NestedOptions(input, inherit, tuple(state), output, name, caller(self))
+        return self._runtime.run_nested(self, agent, options)
 
     def _answered(self, by: str) -> None:
         """A layer answered by itself; deeper contexts note what that means for them."""
