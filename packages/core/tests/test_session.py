@@ -771,6 +771,15 @@ async def test_the_last_item_of_a_stream_is_the_end_with_the_answer_that_the_str
         assert (last.status, stream.answer.text) == ("completed", "hello")
 
 
+async def test_a_stream_shows_each_step_of_a_turn_in_its_order() -> None:
+    agent = Agent(ScriptedModel([call("noop")], "hello"), tools=[noop])
+    async with agent, agent.session() as session, session.stream("hi") as stream:
+        shown = names([item async for item in stream])
+    steps = ["TurnStarted", "UserSaid", "ModelCalled", "ToolCallDelta", "ModelResponded", "ToolCalled", "ToolReturned"]
+    steps += ["ModelCalled", "TextDelta", "ModelResponded", "TurnEnded", "End"]
+    assert [name for name in shown if name in steps] == steps
+
+
 async def test_a_failure_is_raised_in_the_reader_of_a_stream() -> None:
     agent = Agent(ScriptedModel(Say("half", error=ValueError("boom"))))
     async with agent, agent.session() as session, session.stream("hi") as stream:

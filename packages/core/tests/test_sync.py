@@ -173,3 +173,14 @@ def test_a_synchronous_tool_may_call_the_agent_it_serves() -> None:
             answer = session.run("hi")
             assert session.history[2].parts[0].text == "why?"  # type: ignore[union-attr]
     assert [event.status for event in answer.events if isinstance(event, TurnEnded)] == ["completed"]
+
+
+def test_an_asynchronous_hook_that_calls_the_synchronous_face_is_told_to_await() -> None:
+    with Agent(echo()).sync() as agent:
+
+        async def wrong(ctx: ModelContext, next: Passing) -> ModelResponse:
+            agent.run("again")
+            return await next()
+
+        with pytest.raises(UseError, match="await"):
+            agent.run("hi", use=[wrong])

@@ -281,6 +281,17 @@ async def test_a_hook_can_catch_a_tool_error_and_answer_instead() -> None:
     assert_events(answer.events, Recovered("tool", "calm", "ToolError: LookupError: boom"))
 
 
+async def test_a_hook_that_answers_a_failure_with_an_error_result_leaves_the_call_failed() -> None:
+    async def rewords(ctx: ToolContext, next: Around) -> ToolResult:
+        try:
+            return await next()
+        except ToolError:
+            return ToolResult("it did not work", is_error=True)
+
+    answer = await run(rewords, model=ScriptedModel([call("breaks")], "done"), tools=[breaks])
+    assert [(event.how, event.result.text) for event in results(answer)] == [("failed", "it did not work")]
+
+
 class RetryTool(Middleware):
     """Run the tool again after a failure."""
 
