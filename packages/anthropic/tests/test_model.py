@@ -224,11 +224,22 @@ async def test_a_disposed_model_can_be_used_again(model: AnthropicModel) -> None
     assert (await complete(model, ask(model))).message.text == "hi"
 
 
-async def test_calls_at_once_share_the_first_client(model: AnthropicModel, clients: list[AsyncAnthropic]) -> None:
+async def test_calls_at_once_share_the_client_of_an_open_model(
+    model: AnthropicModel, clients: list[AsyncAnthropic]
+) -> None:
+    await model.init()
     responses = await asyncio.gather(*(complete(model, ask(model)) for _ in range(5)))
     assert [response.message.text for response in responses] == ["hi"] * 5
     await model.dispose()
     assert [client.is_closed() for client in clients] == [True]
+
+
+async def test_a_model_that_nobody_opened_closes_its_client_after_each_call(
+    model: AnthropicModel, clients: list[AsyncAnthropic]
+) -> None:
+    await complete(model, ask(model))
+    await complete(model, ask(model))
+    assert [client.is_closed() for client in clients] == [True, True]
 
 
 async def test_one_model_works_in_one_event_loop_after_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import os
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -107,20 +107,33 @@ class AnthropicModel:
             MissingPackageError: The SDK is not installed.
         """
         sending = to_wire(request, self._model, max_tokens=self._max_tokens, cache_ttl=self._cache_ttl)
-        events = await self._send(sending)
         answer = Answer(self.name)
-        try:
-            while (event := await self._next(events, answer)) is not None:
-                delta = answer.feed(event)
-                if delta is not None:
-                    yield delta
-        finally:
-            await _close(events)
+        async with self._lent() as client:
+            events = await self._send(client, sending)
+            try:
+                while (event := await self._next(events, answer)) is not None:
+                    delta = answer.feed(event)
+                    if delta is not None:
+                        yield delta
+            finally:
+                await _close(events)
         yield End(answer.response())
 
-    async def _send(self, sending: Sending) -> AsyncStream[object]:
+    @asynccontextmanager
+    async def _lent(self) -> AsyncGenerator[Client, None]:
+        """A client for one call: the shared one while the model is open, else one that is closed after the call."""
+        if self._given is not None or self._users.get(asyncio.get_running_loop()):
+            yield await self._client()
+            return
+        await asyncio.to_thread(_import_sdk)
+        client = self._new_client()
+        try:
+            yield client
+        finally:
+            await client.close()
+
+    async def _send(self, client: Client, sending: Sending) -> AsyncStream[object]:
         """Start the call. The events are taken as they are: the SDK's classes would drop what they do not know."""
-        client = await self._client()
         from anthropic import AsyncStream
 
         try:
