@@ -6,7 +6,8 @@ One turn is: model call, tool calls, model call, text. Model and tool are functi
 - `ExpressFloor`: the least that an Express has to do: hooks on four levels, each with a `next` of its own that takes
   no argument and refuses a second call, slotted contexts, messages of parts. It has no log and no state.
 - `pull` and `push`: a stream of deltas iterated directly, and handed through a bounded channel between two tasks,
-  which is what lets a hook that only awaits `next()` cost nothing per delta.
+  which is what lets a hook that only awaits `next()` cost next to nothing per delta; `push_through_plain` and
+  `push_through_express` put such hooks around it.
 
 They import nothing of the framework, so that a change there cannot move them.
 """
@@ -17,7 +18,7 @@ import asyncio
 import json
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -276,7 +277,39 @@ async def pull(deltas: int) -> int:
 async def push(deltas: int, room: int = 64) -> int:
     """Let a task send the source through a channel that holds *room* deltas, and read it here."""
     channel = Channel(room)
-    sender = asyncio.create_task(send_all(channel, deltas))
+    return await _read(channel, send_all(channel, deltas))
+
+
+async def push_through_plain(deltas: int, hooks: int) -> int:
+    """`push`, with *hooks* plain hooks around what sends."""
+    channel = Channel(64)
+
+    def core(_ctx: dict[str, Any]) -> Awaitable[None]:
+        return send_all(channel, deltas)
+
+    chain: Plain = core
+    for _ in range(hooks):
+        chain = nest(plain_hook, chain)
+
+    async def work() -> None:
+        await chain({})
+
+    return await _read(channel, work())
+
+
+async def push_through_express(deltas: int, hooks: int) -> int:
+    """`push`, with *hooks* express hooks around what sends."""
+    channel = Channel(64)
+
+    def core(_ctx: None) -> Awaitable[None]:
+        return send_all(channel, deltas)
+
+    return await _read(channel, Next((*[express_hook] * hooks, core), 0, None)())
+
+
+async def _read(channel: Channel, work: Coroutine[Any, Any, None]) -> int:
+    """Let a task do *work*, which sends into *channel*, and read it here."""
+    sender = asyncio.create_task(work)
     seen = 0
     while batch := await channel.receive():
         seen += len(batch)

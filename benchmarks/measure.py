@@ -7,10 +7,13 @@ hits all candidates alike, because their samples alternate.
 from __future__ import annotations
 
 import gc
+import os
+import random
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any, TypeAlias
 
@@ -25,14 +28,17 @@ async def compare(works: Mapping[str, Work], *, repeat: int = 200, samples: int 
 
     Args:
         works: What to call, by name; each is called once before anything is timed.
-        repeat: Calls per sample; a sample should last some milliseconds.
-        samples: Samples of each; they alternate between the works.
+        repeat: Calls per sample, and as many before it that are not timed; a sample should last some milliseconds.
+        samples: Samples of each; they alternate between the works, each round in another order, so that none always
+            follows the same one.
     """
     best = dict.fromkeys(works, float("inf"))
     for work in works.values():
         await work()
+    order, shuffled = list(works.items()), random.Random(0)
     for _ in range(samples):
-        for name, work in works.items():
+        shuffled.shuffle(order)
+        for name, work in order:
             best[name] = min(best[name], await _sample(work, repeat))
     return best
 
@@ -41,6 +47,8 @@ async def _sample(work: Work, repeat: int) -> float:
     gc.collect()
     gc.disable()  # a collection in the middle of a sample belongs to whoever made the garbage, not to who is timed
     try:
+        for _ in range(repeat):  # not timed: the collection has emptied the processor's caches
+            await work()
         start = time.process_time()
         for _ in range(repeat):
             await work()
@@ -79,15 +87,27 @@ async def count_calls(work: Work) -> int:
     return calls
 
 
-def cpu_of_import(statement: str, *, samples: int = 5) -> float:
-    """Return the CPU seconds of a fresh interpreter that runs *statement*, start of the interpreter included."""
-    script = f"{statement}\nimport time; print(time.process_time())"
-    command = [sys.executable, "-c", script]
-    return min(float(_output(command)) for _ in range(samples))
+def cpu_of_imports(statements: Sequence[str], *, samples: int = 5) -> list[float]:
+    """Return the CPU seconds of a fresh interpreter that runs each of *statements*: the best of its samples.
+
+    The start of the interpreter is included, compiling is not: a first run, which does not count, leaves the bytecode
+    of all modules in a folder of its own.
+    """
+    best = [float("inf")] * len(statements)
+    with tempfile.TemporaryDirectory() as cache:
+        for sample in range(-1, samples):
+            for index, statement in enumerate(statements):
+                taken = _cpu_of(statement, cache)
+                if sample >= 0:
+                    best[index] = min(best[index], taken)
+    return best
 
 
-def _output(command: list[str]) -> str:
-    return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
+def _cpu_of(statement: str, cache: str) -> float:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = cache
+    command = [sys.executable, "-c", f"{statement}\nimport time; print(time.process_time())"]
+    return float(subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=environment).stdout)
 
 
 def ratio(ours: float, floor: float) -> str:
