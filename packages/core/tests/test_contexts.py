@@ -241,6 +241,18 @@ async def test_a_call_index_counts_steps_and_not_attempts() -> None:
     assert calls == [(0, 1), (0, 2), (1, 1)]
 
 
+async def test_a_call_that_a_turn_hook_repeats_is_the_same_step_and_another_attempt() -> None:
+    async def retry(ctx: TurnContext, next: Next[None]) -> None:
+        try:
+            await next()
+        except ValueError:
+            await next()
+
+    answer = await Agent(ScriptedModel(ValueError("once"), "ok"), limits=Limits(max_steps=1)).use(retry).run("hi")
+    calls = [(event.index, event.attempt) for event in answer.events if isinstance(event, ModelCalled)]
+    assert (answer.text, calls) == ("ok", [(0, 1), (0, 2)])
+
+
 async def test_a_tool_context_shows_the_call_its_place_and_its_arguments_with_defaults() -> None:
     seen: list[Any] = []
 
@@ -445,6 +457,15 @@ async def test_messages_can_be_replaced_for_one_call() -> None:
         await session.run("first")
         await session.run("second")
     assert [message.text for message in model.requests[1].messages] == ["second"]
+
+
+async def test_messages_that_are_no_messages_are_refused() -> None:
+    async def confused(ctx: ModelContext, next: Passing) -> ModelResponse:
+        ctx.messages = ["hi"]  # type: ignore[list-item]
+        return await next()
+
+    with pytest.raises(HookError, match="messages"):
+        await Agent(ScriptedModel()).use(confused).run("hi")
 
 
 async def test_a_request_of_another_type_is_refused() -> None:

@@ -372,6 +372,46 @@ async def test_a_turn_that_is_repeated_after_a_hook_failed_runs_no_recorded_body
     assert [event.result.text for event in results(answer)] == ["did 1"]
 
 
+class Limited:
+    """Gives up on next() once, when the body says that it is running, and calls it again."""
+
+    def __init__(self, level: str, running: asyncio.Event) -> None:
+        self.level, self.running = level, running
+
+    async def _twice(self, next: Next[Any]) -> Any:
+        first = asyncio.create_task(next())
+        await self.running.wait()
+        first.cancel()
+        await asyncio.wait([first])
+        return await next()
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        await (self._twice(next) if self.level == "turn" else next())
+
+    async def tool(self, ctx: ToolContext, next: Around) -> ToolResult:
+        return await self._twice(next) if self.level == "tool" else await next()
+
+
+@pytest.mark.parametrize("level", ["tool", "turn"])
+@pytest.mark.parametrize(("flags", "starts"), [({}, 1), ({"idempotent": True}, 2)], ids=["plain", "idempotent"])
+async def test_a_body_that_was_cut_off_does_not_start_again(level: str, flags: dict[str, Any], starts: int) -> None:
+    running, started = asyncio.Event(), list[str]()
+
+    async def pay() -> str:
+        started.append("pay")
+        if len(started) == 1:
+            running.set()
+            await asyncio.Event().wait()
+        return "paid"
+
+    model = ScriptedModel([call("pay")], "done")
+    answer = await run(Limited(level, running), model=model, tools=[tool(**flags)(pay)])
+    assert (answer.text, len(started)) == ("done", starts)
+    [event] = results(answer)
+    assert event.result.is_error == (starts == 1)
+    assert ("unknown" in event.result.text) == (starts == 1)
+
+
 async def test_a_body_runs_with_the_arguments_that_were_logged_as_started() -> None:
     body = Body()
 

@@ -589,6 +589,26 @@ async def test_tools_events_and_state_of_one_turn_are_gone_in_the_next() -> None
     assert [bool(request.tools) for request in model.requests] == [True, True, False]
 
 
+async def test_what_a_layer_of_one_turn_registers_stays_and_what_it_brought_goes() -> None:
+    @tool
+    async def extra() -> str:
+        """Do more."""
+        return "more"
+
+    class Brings(Middleware):
+        tools = (extra,)
+
+        async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+            ctx.register_tool(search)
+            await next()
+
+    model = ScriptedModel("one", "two")
+    async with Agent(model) as agent, agent.session() as session:
+        await session.run("hi", use=[Brings()])
+        await session.run("again")
+    assert [[each.name for each in request.tools] for request in model.requests] == [["extra", "search"], ["search"]]
+
+
 @pytest.mark.parametrize("hook", ["init", "dispose", "session"])
 async def test_hooks_of_a_longer_life_are_refused_for_one_turn(hook: str) -> None:
     class Long:
