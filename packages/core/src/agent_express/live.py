@@ -98,6 +98,7 @@ class LiveSession:
         "record",
         "reported",
         "runtime",
+        "told",
         "worker",
     )
 
@@ -113,6 +114,7 @@ class LiveSession:
         self.worker: asyncio.Task[None] | None = None
         self.dead: BaseException | None = None
         self.reported = False
+        self.told: SessionClosedError | None = None
         self.closed = False
         self.gone: asyncio.Future[None] | None = None
         record.wake_deferred = self.start_worker
@@ -162,6 +164,9 @@ class LiveSession:
                 )
                 self.ready.exception()
             return
+        if self.told is not None and self.dead is not None and error is not None:
+            self.told.__cause__ = error  # a turn's caller was told before the hook said why
+            self.reported = True
         if not self.closed:
             self.dead = error or SessionClosedError("a session hook returned early")
             if self.record.turn is not None:
@@ -216,7 +221,8 @@ class LiveSession:
         turn = self.record.turn
         if turn is None or turn.task is closer:
             return
-        self.kill_turn(self.closed_error())
+        self.told = self.closed_error()
+        self.kill_turn(self.told)
         interrupted: asyncio.CancelledError | None = None
         while self.record.turn is turn:
             try:

@@ -61,6 +61,11 @@ class LogView:
         """The entries of these kinds, oldest first."""
         return self._log.of(*kinds)
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The history that these entries make."""
+        return self._log.messages
+
 
 class Log:
     """The entries of one session, oldest first.
