@@ -71,7 +71,7 @@ async def test_an_agent_is_made_of_model_name_instructions_tools_use_and_limits(
 def test_tools_and_middleware_given_at_making_are_checked_like_those_of_use() -> None:
     with pytest.raises(UseError, match="two tools are named 'add'"):
         Agent(ScriptedModel(), tools=[add, tool(name="add")(lambda: "")])
-    with pytest.raises(UseError, match="look: this object is in use already"):
+    with pytest.raises(UseError, match="a middleware named 'look' is in use already"):
         Agent(ScriptedModel(), use=[look]).use(look)
 
 

@@ -143,7 +143,7 @@ async def test_an_event_that_json_cannot_hold_is_refused_and_not_logged(value: A
 
 
 async def test_an_event_whose_fields_do_not_validate_is_refused() -> None:
-    with pytest.raises(EventError, match="CardMasked: 1 validation error"):
+    with pytest.raises(EventError, match="CardMasked: count: "):
         await emitted(CardMasked("visa", count="many"))  # type: ignore[arg-type]
 
 

@@ -130,7 +130,7 @@ class Agent:
         entries = [*self._outer, *self._entries]
         check_order(entries, opening=True)
         info = AgentInfo(self.name, self.model, self.instructions, self.limits)
-        runtime = OpenAgent(info, entries, (), self._observer)
+        runtime = OpenAgent(info, entries, self._observer)
         steps = [entry_step(entry, runtime) for entry in (*self._entries, *runtime.tool_entries)]
         model = model_step(self.model)
         runtime.ready_models.add(id(self.model))

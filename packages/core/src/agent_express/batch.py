@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from .contexts import SessionRecord, TurnRecord
 from .errors import Signal
@@ -52,49 +51,59 @@ def _groups(session: SessionRecord, todo: Sequence[tuple[int, ToolCall]]) -> lis
 async def _side_by_side(
     turn: TurnRecord, group: list[tuple[int, ToolCall]], step: int, refused: str | None, out: Channel | None
 ) -> None:
+    """Run calls at once; the first that fails ends the others.
+
+    No TaskGroup: before Python 3.13 one that fails leaves its task counted as cancelled. No `asyncio.wait`: a callback
+    per task costs more than counting.
+    """
+    loop = asyncio.get_running_loop()
     limit = turn.limits.max_parallel_tools
     room = asyncio.Semaphore(limit) if len(group) > limit else None
-    loop = asyncio.get_running_loop()
-    tasks: list[asyncio.Task[None]] = []
-    for index, call in group:
-        work = run_call if room is None else _in_room(room)
-        tasks.append(loop.create_task(work(turn, call, index, step, refused, out)))
-    # No TaskGroup: before Python 3.13 one that fails leaves its task counted as cancelled.
+    over: asyncio.Future[None] = loop.create_future()
+    failures: list[BaseException] = []
+    left = len(group)
+
+    async def run(call: ToolCall, index: int) -> None:
+        nonlocal left
+        try:
+            if room is None:
+                await run_call(turn, call, index, step, refused, out)
+            else:
+                async with room:
+                    await run_call(turn, call, index, step, refused, out)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            left -= 1
+            if (failures or left == 0) and not over.done():
+                over.set_result(None)
+
+    tasks = [loop.create_task(run(call, index)) for index, call in group]
     try:
-        _, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        if waiting:
-            turn.unwinding += 1
-            await _cancel_all(waiting)
-            turn.unwinding -= 1
+        await over
     except asyncio.CancelledError:
         note_cancelled(turn)
-        turn.unwinding += 1
-        await _cancel_all(tasks)
+        await _end_all(turn, tasks)
         raise
-    _raise_first(tasks)
+    if left:
+        await _end_all(turn, tasks)
+    if failures:
+        raise next((error for error in failures if isinstance(error, Signal)), failures[0])
 
 
-def _in_room(room: asyncio.Semaphore) -> Callable[..., Coroutine[Any, Any, None]]:
-    async def run(*args: Any) -> None:
-        async with room:
-            await run_call(*args)
-
-    return run
-
-
-async def _cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:
+async def _end_all(turn: TurnRecord, tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel what still runs and wait for it."""
+    turn.unwinding += 1
+    interrupted: asyncio.CancelledError | None = None
     for task in tasks:
         task.cancel()
     for task in tasks:
-        await settle(task)
-        if not task.cancelled():
-            task.exception()  # seen: what cancelled them is what counts
-
-
-def _raise_first(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Raise what ended the batch: control flow first, then the first failure."""
-    failures = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
-    if failures:
-        raise next((error for error in failures if isinstance(error, Signal)), failures[0])
-    if any(task.cancelled() for task in tasks):
-        raise asyncio.CancelledError
+        try:
+            await settle(task)
+        except asyncio.CancelledError as error:
+            interrupted = error  # once more: the others are waited for all the same
+    turn.unwinding -= 1
+    if interrupted is not None:
+        raise interrupted

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, cast
 
+from .contexts import ModelContext, SessionContext, ToolContext, TurnContext
 from .errors import UseError
 from .events import Event
-from .middleware import HOOKS, RESERVED, Entry, Middleware, Named
+from .middleware import HOOKS, RESERVED, Entry, Middleware, Renamed
 from .order import NO_RULES, Order
 from .state import compile_slice
 from .tools import Tool
@@ -24,6 +25,7 @@ _PARAMETERS = {
     "model": ("ctx", "next"),
     "tool": ("ctx", "next"),
 }
+_CONTEXTS = (SessionContext, TurnContext, ModelContext, ToolContext)
 _LEVEL_OF = {"SessionContext": "session", "TurnContext": "turn", "ModelContext": "model", "ToolContext": "tool"}
 
 
@@ -81,7 +83,7 @@ class Stack:
         Raises:
             UseError: Its name, its object, one of its tools or one of its event types is there already.
         """
-        if id(entry.thing) in self._held:
+        if id(entry.thing) in self._held and not inspect.isfunction(entry.thing):
             raise UseError(f"{where}: {entry.name}: this object is in use already; make a second instance")
         for each in entry.tools:
             if each.name in self._tools:
@@ -107,8 +109,8 @@ class Stack:
 
 def _flatten(things: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     for thing in things:
-        if isinstance(thing, Named):
-            marked: Named[Any] = thing
+        if isinstance(thing, Renamed):
+            marked: Renamed[Any] = thing
             if isinstance(marked.thing, list | tuple):
                 raise UseError(f"named({marked.name!r}, ...) takes one middleware, not a list: name its members")
             yield from _flatten([marked.thing], marked.name)
@@ -137,19 +139,31 @@ def _read_function(given: str, fn: Any, where: str) -> Entry:
             f"{where}: {name} is not async: a hook is written `async def {fn.__name__}(ctx, next)`; a tool has @tool"
         )
     _check_signature(f"{name}", fn, ("ctx", "next"), where)
-    first = next(iter(inspect.signature(fn).parameters.values())).annotation
+    first = _first_annotation(fn)
     level = _level(name, first, where)
     if level == "session" and inspect.isasyncgenfunction(fn):
         raise UseError(f"{where}: {name} yields, and session hooks cannot stream: `await next()` instead")
     return Entry(name, fn, {level: fn})
 
 
+def _first_annotation(fn: Any) -> Any:
+    """What the first parameter is annotated with; its text, where that cannot be resolved."""
+    try:
+        return next(iter(inspect.signature(fn, eval_str=True).parameters.values())).annotation
+    except NameError:
+        return next(iter(inspect.signature(fn).parameters.values())).annotation
+
+
 def _level(name: str, annotation: Any, where: str) -> str:
     """The level of a hook function: what its first parameter is annotated with; nothing means turn."""
     if annotation in (inspect.Parameter.empty, Any, object, "Any", "object"):
         return "turn"
+    if isinstance(annotation, type):
+        level = next((_LEVEL_OF[kind.__name__] for kind in _CONTEXTS if annotation is kind), None)
+        if level is not None:
+            return level
     word = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    level = _LEVEL_OF.get(word.strip("'\"").rpartition(".")[2])
+    level = _LEVEL_OF.get(word.strip("'\"").rpartition(".")[2]) if isinstance(annotation, str) else None
     if level is None:
         raise UseError(
             f"{where}: {name}'s first parameter is annotated {word}, expected {', '.join(_LEVEL_OF)}, or nothing"
@@ -211,8 +225,7 @@ def _check_methods(name: str, kind: type, where: str) -> None:
         if attribute in HOOKS:
             if value is not getattr(Middleware, attribute):
                 _check_hook(name, attribute, value, where, is_static=is_static)
-        elif attribute not in RESERVED and inspect.isfunction(value) and _nearly(attribute, value):
-            meant = _nearly(attribute, value)
+        elif attribute not in RESERVED and inspect.isfunction(value) and (meant := _nearly(attribute, value)):
             raise UseError(f"{where}: {name}.{attribute} is no hook; was {meant!r} meant? (hooks: {', '.join(HOOKS)})")
 
 

@@ -10,7 +10,7 @@
     │   ├── NextForgottenError        next() was neither awaited nor replaced by an answer
     │   ├── MissingEndError           a streaming hook ended without End
     │   ├── WrongResultError          a hook returned the wrong type
-    │   └── TooLateError              deny or skip after the call had begun
+    │   └── TooLateError              deny or skip after the call had begun; input or user after they were logged
     ├── InputError                    what was said to the agent is empty, or no store can hold it
     ├── StateError                    an undeclared field, a wrong value, a field with two owners
     ├── EventError                    an event nobody declared, or one that JSON cannot hold
@@ -82,7 +82,7 @@ class WrongResultError(HookError):
 
 
 class TooLateError(HookError):
-    """`deny` or `skip_call` after the call had begun."""
+    """`deny` or `skip_call` after the call had begun; the input, or who is talking, after it was logged."""
 
 
 class InputError(ExpressError, ValueError):

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, PydanticSchemaGenerationError, TypeAdapter, Val
 from pydantic_core import PydanticSerializationError
 
 from .errors import EventError
-from .texts import holds_nul
+from .texts import holds_nul, problems
 
 R_co = TypeVar("R_co", covariant=True)
 EndStatus: TypeAlias = Literal["completed", "parked"]
@@ -156,7 +156,7 @@ def check(event: Event) -> None:
     try:
         _adapter(kind).validate_python({name: getattr(event, name) for name in _fields(kind)})
     except ValidationError as error:
-        raise EventError(f"{kind.__name__}: {error}") from error
+        raise EventError(f"{kind.__name__}: {problems(error, 'event')}") from None
     odd = _odd(_adapter(kind).dump_python(event))
     if odd is not None:
         raise EventError(f"{kind.__name__}: JSON cannot hold {odd}")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter
 
 from .contexts import as_messages
 from .errors import InputError
 from .messages import Message, Part
-from .texts import holds_nul, is_clean
+from .texts import holds_nul, holds_odd, is_clean
 
 Input: TypeAlias = str | Message | Sequence[Part] | Sequence[Message]
 """Text, one message, the parts of one, or messages of which the last is the user's."""
@@ -61,3 +62,19 @@ def _check_part(message: Message) -> None:
         raise InputError(f"the input holds what JSON cannot: {error}") from None
     if holds_nul(text):
         raise InputError("the input holds a NUL character, which no store takes: remove it")
+
+
+def check_metadata(metadata: Mapping[str, Any]) -> None:
+    """Refuse metadata of a turn that no store can hold: it is logged.
+
+    Raises:
+        InputError: JSON cannot hold it.
+    """
+    try:
+        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"metadata holds what JSON cannot: {error}; live objects go to the session's resources"
+        ) from None
+    if holds_odd(text):
+        raise InputError("metadata holds a NUL character or a lone surrogate, which no store takes")

@@ -273,11 +273,9 @@ class LiveSession:
             except asyncio.CancelledError:
                 self.record.log.append(Failed(by, "deferred: cancelled when the session closed"))
                 raise
-            except (Exception, BaseExceptionGroup) as error:
-                self.record.log.append(Failed(by, clean(f"deferred: {type(error).__name__}: {error}")))
+            except (KeyboardInterrupt, SystemExit):
+                raise
             except BaseException as error:
-                if isinstance(error, KeyboardInterrupt | SystemExit):
-                    raise
                 self.record.log.append(Failed(by, clean(f"deferred: {type(error).__name__}: {error}")))
 
     async def _drain(self) -> None:

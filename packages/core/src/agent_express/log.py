@@ -32,7 +32,9 @@ from .messages import Message, Part, Text, ToolCall, ToolResult
 E = TypeVar("E", bound=Event)
 
 CORE_EVENTS: frozenset[type[Event]] = frozenset(
-    kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+    kind
+    for kind in map(vars(events).__getitem__, events.__all__)
+    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
 )
 CORE_ENTRIES = frozenset(kind for kind in CORE_EVENTS if kind.durable)
 """What the core writes into the log, and nobody else may."""

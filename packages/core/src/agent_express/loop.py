@@ -1,4 +1,8 @@
-"""The loop: the core of the turn onion, which continues from the log."""
+"""The loop model -> tools -> model -> answer: the core of the turn onion.
+
+It continues from what the log says, so a first run, a repeat by a turn hook and a continuation are one path, and
+recorded steps are not repeated.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +95,7 @@ async def _step(turn: TurnRecord, ctx: TurnContext, out: Channel | None) -> bool
     response = normalised(response)
     calls = response.message.tool_calls
     turn.partial.clear()
-    turn.steps = index + 1
+    turn.steps, turn.attempts = index + 1, 0
     responded = ModelResponded(index, response)
     log.append(responded)
     if out is not None:

@@ -1,7 +1,4 @@
-"""What a middleware is, what `use()` checks, and the rules of order.
-
-Everything is read once: an `Entry` holds what was found on an object, and nothing looks at the object again.
-"""
+"""What a middleware is: the base class, the shapes that `use()` takes, and what is read off one."""
 
 from __future__ import annotations
 
@@ -63,16 +60,16 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Named(Generic[T]):
+class Renamed(Generic[T]):
     """One use of a middleware, or of a tool, under another name."""
 
     name: str
     thing: T
 
 
-def named(name: str, thing: T) -> Named[T]:
+def named(name: str, thing: T) -> Renamed[T]:
     """Give one use of *thing* the name *name*; the object itself stays as it is."""
-    return Named(name, thing)
+    return Renamed(name, thing)
 
 
 class InitHook(Protocol):
@@ -165,7 +162,7 @@ Usable: TypeAlias = (
     | _HasTools
     | _HasState
     | _HasEvents
-    | Named[Any]
+    | Renamed[Any]
     | Sequence["Usable"]
 )
 """What `use()` takes: middleware, functions, tools, and lists of these."""

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
-from .contexts import (
-    ModelContext,
-)
+from .contexts import ModelContext, without
 from .errors import (
     ProviderUnavailableError,
     WrongResultError,
@@ -42,7 +40,9 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     if is_cancelled(turn, task):
         raise CancelledError  # a hook swallowed it
     cancels = task.cancelling()
-    request, skip, transforms = ctx._base
+    request, skip, transforms, removed = ctx._base
+    if removed:
+        request = without(request, removed)
     if skip is not None:
         ctx._answered("")
         answer: ModelResponse = skip
@@ -52,8 +52,9 @@ async def model_core(ctx: ModelContext) -> ModelResponse:
     if not ctx._purpose:
         turn.offered = request.tools
     session = turn.session
-    ctx._attempts += 1
-    called = ModelCalled(ctx._index, request.model.name, digests(ctx, request), ctx._attempts, ctx._purpose, ctx._by)
+    called = ModelCalled(
+        ctx._index, request.model.name, digests(ctx, request), ctx._next_attempt(), ctx._purpose, ctx._by
+    )
     session.log.append(called)
     out = sink.get()
     if out is not None:

@@ -27,6 +27,11 @@ class PathSink(Channel):
         super().__init__()
         self._out, self._path = out, path
 
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the reader of the stream is tearing down what runs behind it."""
+        return self._out.is_abandoned
+
     async def send(self, event: Event | End[Any]) -> None:
         """Hand *event* on with its path."""
         await self._out.send(self._marked(event))
@@ -51,6 +56,7 @@ async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> An
     callers = (*_calling.get(), options.by or "core")
     if len(callers) > DEPTH:
         raise HookError(f"{callers[-1]}: run_agent() within run_agent() {DEPTH} times: {' > '.join(callers)}")
+    turn.nested_runs = run = turn.nested_runs + 1
     inherited = _inherited(turn, agent, callers) if options.inherit else []
     out = sink.get()
     called = _calling.set(callers)
@@ -59,7 +65,7 @@ async def run_nested(ctx: TurnContext, agent: Any, options: NestedOptions) -> An
         async with agent, agent._nested_session(turn, path, inherited, options.inherit) as session:
             lent = turn.session.state.lend(session._record.state, options.state)
             answer: Answer[Any] = await session.run(as_messages(options.input), output=options.output)
-            turn.session.state.bring_back(session._record.state, lent, session.id)
+            turn.session.state.bring_back(session._record.state, lent, f"{path}, run {run}")
     except TurnAbortedError as error:
         _pass_on(turn, error, inherited)
         raise

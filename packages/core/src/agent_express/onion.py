@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from .events import End, Event
-from .layers import Hook, Layer, Level, leaf, still_cancelled
+from .layers import Hook, Layer, Level
 from .messages import Message
 from .streaming import streaming
 
@@ -112,7 +112,5 @@ __all__ = [
     "Next",
     "Observer",
     "compose",
-    "leaf",
-    "still_cancelled",
     "streams",
 ]

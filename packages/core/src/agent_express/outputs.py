@@ -12,6 +12,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from .errors import OutputError, UseError
 from .messages import Message, OutputSchema
+from .texts import problems
 
 _FENCE = re.compile(r"^\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
@@ -48,12 +49,8 @@ class Output:
 
 
 def _complaint(error: ValidationError) -> str:
-    lines = [
-        f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in error.errors(include_url=False)
-    ]
-    return (
-        f"Your answer does not match the schema: {'; '.join(lines[:10])}. Answer again with JSON of that schema only."
-    )
+    wrong = problems(error, "answer")
+    return f"Your answer does not match the schema: {wrong}. Answer again with JSON of that schema only."
 
 
 def compile_output(kind: Any) -> Output:

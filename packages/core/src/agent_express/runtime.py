@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from .asks import ask
@@ -27,9 +27,7 @@ from .tools import Tool
 class OpenAgent:
     """Everything that all sessions of an open agent share."""
 
-    def __init__(
-        self, info: AgentInfo, entries: Sequence[Entry], tools: Iterable[Tool], observer: Observer | None
-    ) -> None:
+    def __init__(self, info: AgentInfo, entries: Sequence[Entry], observer: Observer | None) -> None:
         self.info: AgentInfo | None = info
         self.entries = tuple(entries)
         self.observer = observer
@@ -37,7 +35,7 @@ class OpenAgent:
         self.tool_entries: list[Entry] = []
         self.places = places_of([(entry.name, hook) for entry in entries for hook in entry.hooks.values()])
         self.identities = {id(entry.thing): entry.name for entry in entries if not isinstance(entry.thing, Tool)}
-        for tool in (*tools, *[tool for entry in entries for tool in entry.tools]):
+        for tool in [tool for entry in entries for tool in entry.tools]:
             self.take_tool(self.tools, tool)
         self.chains = Chains(entries, observer)
         self.session_hooks = hooks_of(entries, "session")

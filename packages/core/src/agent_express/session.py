@@ -16,7 +16,7 @@ from .checks import PER_TURN, read
 from .contexts import Resources, SessionRecord, TurnUsage
 from .errors import SessionBusyError, SessionClosedError, UseError
 from .events import SessionOpened
-from .inputs import Input, checked_input
+from .inputs import Input, check_metadata, checked_input
 from .live import LiveSession, SessionOptions
 from .log import LogView
 from .messages import Limits, Message, Named, Settings
@@ -210,6 +210,8 @@ class Session:
         if on_busy not in ("error", "wait"):
             raise UseError(f'on_busy is "error" or "wait", got {on_busy!r}')
         *earlier, said = checked_input(input)
+        if metadata:
+            check_metadata(metadata)
         options = TurnOptions(said, earlier, settings=settings, limits=limits, metadata=metadata)
         if use:
             known = (*live.inherited, *live.runtime.entries)

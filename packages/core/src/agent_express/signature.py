@@ -14,6 +14,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnot
 
 from .contexts import AgentContext, ToolContext
 from .errors import UseError
+from .texts import problems
 from .threads import CancelToken
 
 _FLAT = (str, int, float, bool, type(None))
@@ -32,7 +33,9 @@ class Signature:
         parameters = list(inspect.signature(fn).parameters.values())[1 if skip_self else 0 :]
         for parameter in parameters:
             hint = hints.get(parameter.name, Any)
-            if isinstance(hint, type) and issubclass(hint, AgentContext):
+            if ToolContext in get_args(hint):  # ToolContext | None
+                self.context = parameter.name
+            elif isinstance(hint, type) and issubclass(hint, AgentContext):
                 if not issubclass(ToolContext, hint):
                     raise UseError(f"tool {name!r}: a tool is given a ToolContext, {parameter} asks for another")
                 self.context = parameter.name
@@ -163,8 +166,4 @@ def _blame(name: str, hints: Mapping[str, Any], fields: Iterable[tuple[str, Any,
 
 def explain(name: str, error: ValidationError) -> str:
     """What is wrong with the arguments of tool *name*, field by field, in the words the model reads."""
-    lines: list[str] = []
-    for each in error.errors(include_url=False):
-        where = ".".join(str(step) for step in each["loc"]) or "arguments"
-        lines.append(f"{where}: {each['msg']}")
-    return f"arguments of {name!r} do not fit: " + "; ".join(lines)
+    return f"arguments of {name!r} do not fit: {problems(error, 'arguments')}"

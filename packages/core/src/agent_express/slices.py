@@ -52,7 +52,7 @@ private = _Private()
 class Slice:
     """What is known of one state model: compiled once per model."""
 
-    __slots__ = ("fields", "kind", "model", "private", "reducers", "turn_defaults")
+    __slots__ = ("kind", "model", "private", "reducers", "turn_defaults")
 
     def __init__(self, model: type[BaseModel]) -> None:
         self.model = model
@@ -61,7 +61,6 @@ class Slice:
         self.kind: type[BaseModel] = type(
             model.__name__, (model,), {"__module__": model.__module__, "model_config": config}
         )
-        self.fields = frozenset(model.model_fields)
         self.reducers: dict[str, Callable[[Any, Any], Any]] = {}
         self.private: set[str] = set()
         self.turn_defaults: dict[str, Callable[[], Any]] = {}

@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, from_json
 
 from .errors import StateError
 from .slices import HasState, Layout, compile_slice, private, reduce, scope
-from .texts import holds_nul
+from .texts import holds_nul, problems
 
 S = TypeVar("S", bound=BaseModel)
 Changes = dict[str, dict[str, Any]]
@@ -188,8 +188,8 @@ class State:
         except (ValidationError, PydanticSerializationError, ValueError) as error:
             self._restore(owner)
             raise StateError(
-                f"state of {owner!r} was changed in place to what {layout.model.__name__} refuses: {error}"
-            ) from error
+                f"state of {owner!r} was changed in place to what {layout.model.__name__} refuses: {_why(error)}"
+            ) from None
         values = from_json(text)
         old = before[1] if before is not None else from_json(layout.kind().model_dump_json())
         self._seen[owner] = (text, values)
@@ -199,7 +199,7 @@ class State:
         seen = self._seen.get(owner)
         kind = self._layout.by_name[owner].kind
         restored = kind() if seen is None else kind.model_validate_json(seen[0])
-        held = self._slices[owner].__dict__  # the object stays: somebody may hold it
+        held: Any = self._slices[owner].__dict__  # the object stays: somebody may hold it
         held.clear()
         held.update(restored.__dict__)
 
@@ -263,14 +263,19 @@ class State:
             StateError: Two nested agents assigned the same field.
         """
         merged = {(owner, field) for owner, field, _ in child._merged or ()}
+        assigned = [
+            (owner, field, value)
+            for owner, before in lent.items()
+            for field, value in child._slice(owner).model_dump(mode="json").items()
+            if value != before.get(field) and (owner, field) not in merged
+        ]
+        for owner, field, _ in assigned:
+            self._claim(owner, field, writer)  # all of them before anything is merged
         for owner, field, value in child._merged or ():
             if owner in lent:
                 self._merge(owner, field, value)
-        for owner, before in lent.items():
-            for field, value in child._slice(owner).model_dump(mode="json").items():
-                if value != before.get(field) and (owner, field) not in merged:
-                    self._claim(owner, field, writer)
-                    _assign(owner, self._slice(owner), field, value)
+        for owner, field, value in assigned:
+            _assign(owner, self._slice(owner), field, value)
 
     def _claim(self, owner: str, field: str, by: str) -> None:
         writers: dict[tuple[str, str], str] = self._writers or {}
@@ -287,7 +292,14 @@ def _assign(owner: str, target: BaseModel, field: str, value: Any) -> None:
     try:
         setattr(target, field, value)
     except (ValidationError, ValueError) as error:
-        raise StateError(f"state of {owner!r}: {error}") from error
+        raise StateError(f"state of {owner!r}: {field}: {_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    """What is wrong, without the values: a field may be private."""
+    if isinstance(error, ValidationError):
+        return problems(error, "value")
+    return "a value is not of its field's type" if isinstance(error, PydanticSerializationError) else str(error)
 
 
 def _change(old: Any, new: Any) -> dict[str, Any]:

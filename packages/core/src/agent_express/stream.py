@@ -14,14 +14,6 @@ ROOM = 64
 """Events a channel holds before its senders wait."""
 
 
-class Sink(Protocol):
-    """Where events of the running code go."""
-
-    async def send(self, event: Event | End[Any], /) -> None:
-        """Hand *event* on; waits while the reader is behind."""
-        ...
-
-
 sink: ContextVar[Channel | None] = ContextVar("agent_express_sink", default=None)
 """The channel of the innermost streaming reader; None where nobody listens."""
 
@@ -66,6 +58,11 @@ class Channel:
             self._reader = None
             if not reader.done():
                 reader.set_result(None)
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the reader is tearing down what runs behind it."""
+        return self.abandoned
 
     def leave(self) -> None:
         """The reader goes: from now on everything is dropped, and nobody waits."""

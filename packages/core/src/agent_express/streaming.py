@@ -113,7 +113,7 @@ def _pull(ctx: Any, out: Channel | None, inner: _StreamNext, events: Any) -> Gen
 
 def _is_torn_down(turn: Any, out: Channel | None) -> bool:
     return bool(
-        turn.unwinding or (out is not None and out.abandoned) or (turn.clock is not None and turn.clock.expired())
+        turn.unwinding or (out is not None and out.is_abandoned) or (turn.clock is not None and turn.clock.expired())
     )
 
 

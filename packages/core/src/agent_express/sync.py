@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import wait
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -90,6 +92,8 @@ class SyncAgent:
             raise UseError("the agent is not open: write `with agent.sync() as a:`")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
+            while sys.platform == "win32" and not future.done():
+                wait([future], timeout=0.2)  # a wait without an end cannot be interrupted there
             return future.result()
         except BaseException:
             future.cancel()  # Ctrl-C here cancels there

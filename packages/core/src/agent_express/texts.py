@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import re
 
+from pydantic import ValidationError
+
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _SURROGATE = re.compile(r"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
+
+
+def problems(error: ValidationError, whole: str) -> str:
+    """What does not validate, field by field, without the values: they may be private.
+
+    Args:
+        error: What pydantic found.
+        whole: What stands for the place where it is the value itself.
+    """
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc'])) or whole}: {each['msg']}" for each in found[:10])
 
 
 def is_clean(text: str) -> bool:

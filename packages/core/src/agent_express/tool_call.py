@@ -37,7 +37,8 @@ async def run_call(
     try:
         result = await turn.chains.for_tool(tool)(ctx)
     except ToolError as error:
-        result, how = ToolResult(clean(str(error)), is_error=True), "failed"
+        cut_off = turn.outcomes.get(key, error) is None
+        result, how = ToolResult(clean(str(error)), is_error=True), "unknown" if cut_off else "failed"
     returned = _returned(ctx, key, result, how, early)
     log.append(returned)
     if out is not None:
@@ -92,7 +93,7 @@ def _returned(ctx: ToolContext, key: str, result: ToolResult, how: How, early: T
             how, by = "answered", ctx._answered_by
         elif ctx._refused:
             how = "refused"
-    elif how != "failed":
+    elif how not in ("failed", "unknown"):
         how = "failed" if ctx._outcome_failed and result.is_error else "ran"
     call = ctx.call
     try:
@@ -113,9 +114,8 @@ async def tool_core(ctx: ToolContext) -> ToolResult:
         stands: ToolResult = early
         return stands
     tool: Tool = ctx._tool  # type: ignore[assignment]
-    recorded = turn.outcomes.get(ctx._key)
-    if recorded is not None and not tool.flags.idempotent:
-        return _again(ctx, recorded)
+    if ctx._key in turn.outcomes and not tool.flags.idempotent:
+        return _again(ctx, turn.outcomes[ctx._key])
     if tool.flags.external or tool.flags.requires_approval:
         refusal = _needs_somebody(tool, ctx)
         if refusal is not None:
@@ -173,9 +173,14 @@ def _failed(tool: Tool, error: BaseException) -> ToolError:
     return failure
 
 
-def _again(ctx: ToolContext, recorded: ToolResult | ToolError) -> ToolResult:
-    """The recorded outcome of a body that ran: a repeat wraps the hooks around it."""
+def _again(ctx: ToolContext, recorded: ToolResult | ToolError | None) -> ToolResult:
+    """The recorded outcome of a body that ran: a repeat wraps the hooks around it.
+
+    A body that was cut off, by a hook's time-out say, does not start again: whether it took effect is unknown.
+    """
     ctx._started = ctx._ran = True
+    if recorded is None:
+        raise ToolError(ctx.call.name, RuntimeError("it was cut off while it ran: whether it took effect is unknown"))
     if isinstance(recorded, ToolError):
         ctx._outcome_failed = True
         raise recorded.with_traceback(None)

@@ -17,15 +17,11 @@ from .contexts import ToolContext
 from .docstrings import parse
 from .errors import HookError, UseError
 from .events import End
-from .messages import Audio, File, Image, Json, Opaque, Resource, Text, ToolDef, ToolResult
+from .messages import ToolDef, ToolResult
 from .results import to_result
 from .signature import Signature, explain
 from .threads import CancelToken as CancelToken
 from .threads import in_thread
-
-_PARTS = (Text, Json, Image, Audio, File, Resource, Opaque)
-_PLAIN = (str, int, float, bool, type(None), dict, list)
-
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 Progress: TypeAlias = Callable[[ToolContext, Any], Awaitable[None]]

@@ -1,8 +1,4 @@
-"""One turn, from the log: model -> tools -> model -> answer.
-
-The core of the turn onion continues from what the log says, so a first run, a repeat by a turn hook and a continuation
-are one path, and recorded steps are not repeated.
-"""
+"""One turn, from its start to its end: within its time, in its onion, and closed in the log on every exit."""
 
 from __future__ import annotations
 

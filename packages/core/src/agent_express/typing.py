@@ -11,7 +11,6 @@ from .models import Model, ModelStream
 from .onion import Call, Events, Level, Next, Observer
 from .session import OnBusy
 from .state import HasState
-from .stream import Sink
 from .threads import CancelToken
 
 __all__ = [
@@ -38,5 +37,4 @@ __all__ = [
     # running
     "Input",
     "OnBusy",
-    "Sink",
 ]

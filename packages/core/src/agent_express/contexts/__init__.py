@@ -5,7 +5,7 @@ contexts of that session or turn share.
 """
 
 from .caller import layer_frames, places_of
-from .model import ModelContext
+from .model import ModelContext, without
 from .records import (
     AgentInfo,
     AnyTool,
@@ -50,4 +50,5 @@ __all__ = [
     "say_input",
     "still_counting",
     "stop",
+    "without",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from ..errors import HookError
 from ..events import ContextCompacted, UserSaid
@@ -24,7 +24,7 @@ class ModelContext(TurnContext):
         self._runtime = session.runtime
         self._session = session
         self._turn = turn
-        self._base = (request, None, ())
+        self._base = (request, None, (), frozenset())
         self._index = index
         self._purpose = purpose
         self._by = by
@@ -59,7 +59,11 @@ class ModelContext(TurnContext):
 
     @messages.setter
     def messages(self, messages: Iterable[Message]) -> None:
-        self.request = self.request.replace(messages=tuple(messages))
+        given = tuple(messages)
+        for each in given:
+            if not isinstance(each, Message):
+                raise HookError(f"ctx.messages holds a {type(each).__name__}, expected Messages only")
+        self.request = self.request.replace(messages=given)
 
     @property
     def model(self) -> Named:
@@ -95,8 +99,8 @@ class ModelContext(TurnContext):
 
     def transform_system(self, fn: Callable[[str], str]) -> None:
         """Rewrite the assembled system prompt with *fn*, right before it is sent; first registered, first applied."""
-        request, skip, transforms = self._base
-        self._base = (request, skip, (*transforms, fn))
+        request, skip, transforms, removed = self._base
+        self._base = (request, skip, (*transforms, fn), removed)
 
     def add_message(self, message: Message | str, *, keep: bool = False) -> None:
         """Add *message* at the end: for this call, or with *keep* for good."""
@@ -112,14 +116,17 @@ class ModelContext(TurnContext):
         return list(history[last + 1 :])
 
     def remove_tools(self, *names: str) -> None:
-        """Hide tools from this call, and refuse them should the model name them anyway."""
-        request = self.request
-        self.request = request.replace(tools=tuple([each for each in request.tools if each.name not in names]))
+        """Hide tools from this call, and refuse them should the model name them anyway.
+
+        No layer further in can bring them back.
+        """
+        request, skip, transforms, removed = self._base
+        self._base = (without(request, names), skip, transforms, removed | set(names))
 
     def skip_call(self, response: ModelResponse | str) -> ModelResponse:
         """Answer in place of the model: `return ctx.skip_call(response)`."""
         made = ModelResponse(Message("assistant", response)) if isinstance(response, str) else response
-        self._base = (self._base[0], made, self._base[2])
+        self._base = (self._base[0], made, *self._base[2:])
         return made
 
     def compact(self, upto: Message, summary: Message | str) -> None:
@@ -147,6 +154,21 @@ class ModelContext(TurnContext):
         tell(log, ContextCompacted(place, made, by))
         self.messages = (made, *[message for message in self.messages if id(message) not in gone])
 
+    def _next_attempt(self) -> int:
+        """The how-many-th real call of this step now begins; a turn hook that repeats is at the same step."""
+        if self._purpose:
+            self._attempts += 1
+            return self._attempts
+        self._turn.attempts += 1
+        return self._turn.attempts
+
     def _answered(self, by: str) -> None:
         if not self._purpose:
-            self._turn.offered = self.request.tools
+            self._turn.offered = without(self.request, self._base[3]).tools
+
+
+def without(request: ModelRequest, names: Collection[str]) -> ModelRequest:
+    """*request* without the tools of these names."""
+    if not names:
+        return request
+    return request.replace(tools=tuple([each for each in request.tools if each.name not in names]))

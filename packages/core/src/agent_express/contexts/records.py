@@ -168,6 +168,7 @@ class TurnRecord:
     said: bool = False
     looping: bool = False
     steps: int = 0
+    attempts: int = 0
     continuations: int = 0
     final: Message | None = None
     output_retries: int = 0
@@ -184,7 +185,7 @@ class TurnRecord:
     clock: asyncio.Timeout | None = None
     busy: set[asyncio.Task[Any]] = field(default_factory=_new_set)
     killed: BaseException | None = None
-    extra: tuple[Any, ...] = ()
+    nested_runs: int = 0
 
 
 def stop(turn: TurnRecord, signal: Signal) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import HookError
-from ..messages import Message
+from ..messages import Message, Reasoning, Text
 from ..texts import is_clean
 
 
@@ -50,6 +50,6 @@ def storable(message: Message, what: str, *roles: str) -> Message:
     for part in message.parts:
         if part.kind in ("tool_call", "tool_result"):
             raise HookError(f"{what} holds a {part.kind.replace('_', ' ')}: calls and their results are the core's")
-        if part.kind in ("text", "reasoning") and not is_clean(part.text):
+        if isinstance(part, Text | Reasoning) and not is_clean(part.text):
             raise HookError(f"{what} holds a NUL character or a lone surrogate, which no store takes")
     return message

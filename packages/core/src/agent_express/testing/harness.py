@@ -26,7 +26,7 @@ from ..events import End, Event, ToolReturned
 from ..inputs import Input
 from ..log import Log
 from ..messages import Limits, Message, ModelRequest, ModelResponse, ToolCall, ToolResult
-from ..middleware import Named, Usable
+from ..middleware import Renamed, Usable
 from ..onion import Next
 from ..session import Session
 from ..state import HasState
@@ -106,7 +106,7 @@ class Harness(Generic[S]):
         credentials: Any = None,
     ) -> None:
         used: Any = middleware
-        self._key: Any = used.name if isinstance(used, Named) else used
+        self._key: Any = used.name if isinstance(used, Renamed) else used
         self._script: deque[ScriptItem] = deque()
         self._rim = _Rim()
         self.llm = FunctionModel(self._answer, name="harness")
