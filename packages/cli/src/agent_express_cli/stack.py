@@ -54,8 +54,8 @@ def _module(spec: str, name: str) -> ModuleType:
         missing = error.name or ""
         if name == missing or name.startswith(f"{missing}."):
             raise CommandError(
-                f"--stack {spec}: there is no module {missing!r}; it is looked for in the current folder "
-                "and among the installed packages"
+                f"--stack {spec}: there is no module {missing!r}; it is looked for in the current folder and among the "
+                "installed packages, by its dotted name: examples.demo:agent"
             ) from error
         raise CommandError(
             f"--stack {spec}: {name} imports {missing!r}, which is not installed here: pip install it"

@@ -64,7 +64,7 @@ def parse_variant(variant: str) -> tuple[tuple[str, ...], bool]:
     hint = f"meant 'offline:{near[0]}'? " if near else ""
     known = ", ".join(["commands", *(fault for fault in FAULTS if fault != "none")])
     raise UnknownModelError(
-        f"the offline model has no variant {variant!r}; {hint}It has {known}; each fault also with -once and -always"
+        f"the offline model has no variant {variant!r}; {hint}there are {known}; each fault also with -once and -always"
     )
 
 
