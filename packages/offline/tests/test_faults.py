@@ -124,7 +124,7 @@ def test_every_variant_can_be_resolved_by_name() -> None:
     [
         ("stal", "meant 'offline:stall'?"),
         ("rate_limit", "meant 'offline:rate-limit'?"),
-        ("xyz", "It has commands, fail"),
+        ("xyz", "there are commands, fail"),
     ],
 )
 def test_an_unknown_variant_is_refused_with_the_nearest_one(variant: str, hint: str) -> None:
