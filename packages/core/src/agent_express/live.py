@@ -10,16 +10,17 @@ from typing import Any, cast
 
 from .chains import Chains
 from .contexts import Resources, SessionContext, SessionRecord, TurnRecord, TurnUsage
-from .errors import SessionClosedError, SessionForbiddenError
+from .errors import InputError, SessionClosedError, SessionForbiddenError, StateError
 from .events import Failed, SessionClosed
 from .lifecycle import finish
 from .log import Log
+from .loop import record_state
 from .middleware import Entry
 from .onion import compose
 from .runtime import OpenAgent
 from .state import State
 from .stream import settle
-from .texts import clean
+from .texts import clean, is_clean
 
 DRAIN_SECONDS = 10.0
 """What deferred functions may take, together, once their session closes."""
@@ -54,7 +55,13 @@ class SessionOptions:
             raise SessionForbiddenError(f"session {record.id} belongs to another user than {self.user_id!r}")
 
     def record(self, runtime: OpenAgent, id: str) -> SessionRecord:
-        """A new record."""
+        """A new record.
+
+        Raises:
+            InputError: The user's id is what no store can hold.
+        """
+        if self.user_id is not None and not is_clean(self.user_id):
+            raise InputError("user_id holds a NUL character or a lone surrogate, which no store takes")
         turn = self.enclosing
         parent = turn.session if turn is not None else None
         allowed = runtime.allowed_with(self.inherited)
@@ -209,6 +216,10 @@ class LiveSession:
             self._forget()
 
     def _forget(self) -> None:
+        try:
+            record_state(self.record)  # what session hooks and deferred work changed last
+        except StateError as error:
+            self.record.log.append(Failed("state", str(error)))
         self.record.log.append(SessionClosed())
         self.record.wake_deferred = None  # the two hold each other; without this only the collector frees them
         if self.runtime.sessions.get(self.record.id) is self:

@@ -13,6 +13,8 @@ from .texts import clean, holds_odd, is_clean
 def normalised(response: ModelResponse) -> ModelResponse:
     """Make a response what the history needs: unique call ids, arguments that are JSON objects, storable text."""
     message = response.message
+    if response.id and not (is_clean(response.id) and is_clean(response.model)):
+        response = response.replace(id=clean(response.id), model=clean(response.model))
     if _is_normal(message):
         return response
     seen: set[str] = set()
@@ -39,6 +41,8 @@ def _is_normal(message: Message) -> bool:
         if type(part) is ToolCall:
             if not part.id or part.id in ids or not _is_object(part.args):
                 return False
+            if not (is_clean(part.id) and is_clean(part.name)):
+                return False
             ids.add(part.id)
         elif (type(part) is Text or type(part) is Reasoning) and not is_clean(part.text):
             return False
@@ -54,6 +58,8 @@ def _is_object(args: str) -> bool:
 
 
 def _fixed(call: ToolCall, seen: set[str]) -> ToolCall:
+    if not (is_clean(call.id) and is_clean(call.name)):
+        call = call.replace(id=clean(call.id), name=clean(call.name))
     if not call.id or call.id in seen:
         number = len(seen)
         while f"{call.id or 'call'}_{number}" in seen:

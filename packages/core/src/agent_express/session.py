@@ -254,14 +254,15 @@ class Session:
         record, runtime = live.record, live.runtime
         entries = options.entries
         chains = Chains((*live.chains.entries, *entries), runtime.observer)
-        tools, own, allowed = record.tools, record.own_tools, record.allowed
+        tools, own = record.tools, record.own_tools
         extra = [tool for entry in entries for tool in entry.tools]
         if extra:
             offered = dict(tools)
             for tool in extra:
                 runtime.take_tool(offered, tool, for_all=False)
             record.tools, record.own_tools = offered, True
-        record.allowed = record.log._allowed = allowed | {kind for entry in entries for kind in entry.events}
+        # They stay allowed in this session: what the turn deferred may emit them still.
+        record.allowed = record.log._allowed = record.allowed | {kind for entry in entries for kind in entry.events}
         try:
             return await run_turn(record, options, chains)
         finally:
@@ -269,4 +270,3 @@ class Session:
                 added = {tool.name for tool in extra}
                 kept = {name: tool for name, tool in record.tools.items() if name not in added}
                 record.tools, record.own_tools = (tools, own) if kept.keys() == tools.keys() else (kept, True)
-            record.allowed = record.log._allowed = allowed
