@@ -78,60 +78,71 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
     layout = session.state.begin_turn(_extra_state(options.entries))
     started = TurnStarted(turn.id, turn.index, chains.names, options.metadata)
     log.append(started)
-    status: TurnStatus = "failed"
-    reason: str | None = None
-    by: str | None = None
+    end = _End("failed")
     try:
         if out is not None:
             await out.send(started)
         await _within_time(turn, chains, TurnContext(turn))
-        if turn.signal is not None:
-            raise turn.signal
-        _raise_if_over(turn)
-        value = _value(turn)
-        record_state(session)
-        reason = f"{turn.limit}={getattr(turn.limits, turn.limit)}" if turn.limit is not None else None
-        status = "limit" if turn.limit is not None else "completed"
-    except asyncio.CancelledError:
-        if turn.killed is not None and _forgiven(turn):
-            reason = str(turn.killed)
-            raise turn.killed from turn.killed.__cause__
-        status = "cancelled"
-        raise
-    except TurnTimeoutError as error:
-        status, reason = "timeout", str(error)
-        raise
+        value, end = _finished(turn)
     except BaseException as error:
-        found = leaf(error)
-        if turn.killed is not None:
-            _forgiven(turn)
-            reason = str(turn.killed)
-            raise turn.killed from error
-        if turn.signal is not None and not isinstance(found, asyncio.CancelledError):
-            found = turn.signal
-        if isinstance(found, Aborted):
-            status, reason, by = "aborted", found.reason, found.by or "core"
-            raise TurnAbortedError(found.reason, by) from found.__cause__
-        reason = f"{type(found).__name__}: {found}"
-        if isinstance(found, Exception):
-            found.add_note(f"in turn {turn.index} of session {session.id}")
-        if found is not error:
-            raise found from found.__cause__
-        raise
+        end, raised = _ended_by(turn, error)
+        if raised is error:
+            raise
+        raise raised from raised.__cause__
     finally:
-        ended = _end(turn, status, reason, by, layout)
+        ended = _close(turn, end, layout)
         if out is not None:
             out.put(ended)
         if turn.busy:
             await _stop(turn.busy)
     message: Message = turn.delivered or turn.output  # type: ignore[assignment]
     events = tuple(log._entries[first:])
-    return Answer(
-        message, message.text if value is _TEXT else value, status, turn.limit, turn.usage, events, session.id, turn.id
-    )
+    return Answer(message, value, end.status, turn.limit, turn.usage, events, session.id, turn.id)
 
 
-_TEXT: Any = object()
+@dataclass(slots=True)
+class _End:
+    """How a turn ended, as its last entry says it."""
+
+    status: TurnStatus
+    reason: str | None = None
+    by: str | None = None
+
+
+def _finished(turn: TurnRecord) -> tuple[Any, _End]:
+    """The output of a turn whose onion has been left, and its end; what a hook may have swallowed is raised."""
+    if turn.signal is not None:
+        raise turn.signal
+    if is_cancelled(turn, turn.task):
+        raise asyncio.CancelledError
+    if turn.killed is not None:
+        raise turn.killed
+    if turn.output is None:
+        raise TurnError("the turn ended without an answer: a hook set ctx.output to None after the loop")
+    value = _value(turn)
+    record_state(turn.session)
+    if turn.limit is not None:
+        return value, _End("limit", f"{turn.limit}={getattr(turn.limits, turn.limit)}")
+    return value, _End("completed")
+
+
+def _ended_by(turn: TurnRecord, error: BaseException) -> tuple[_End, BaseException]:
+    """How a turn ends that *error* left, and what its caller gets."""
+    found = leaf(error)
+    cancelled = isinstance(found, asyncio.CancelledError)
+    if turn.killed is not None and (_forgiven(turn) or not cancelled):
+        return _End("failed", str(turn.killed)), turn.killed
+    if cancelled:
+        return _End("cancelled"), found
+    if isinstance(found, TurnTimeoutError):
+        return _End("timeout", str(found)), found
+    stopped = turn.signal or found
+    if isinstance(stopped, Aborted):
+        by = stopped.by or "core"
+        return _End("aborted", stopped.reason, by), TurnAbortedError(stopped.reason, by)
+    if isinstance(found, Exception):
+        found.add_note(f"in turn {turn.index} of session {turn.session.id}")
+    return _End("failed", f"{type(found).__name__}: {found}"), found
 
 
 def _forgiven(turn: TurnRecord) -> bool:
@@ -223,22 +234,13 @@ async def _apart(turn: TurnRecord, chains: Chains, ctx: TurnContext) -> None:
     task.result()
 
 
-def _raise_if_over(turn: TurnRecord) -> None:
-    """Raise what a hook may have swallowed."""
-    if is_cancelled(turn, turn.task):
-        raise asyncio.CancelledError
-    if turn.killed is not None:
-        raise turn.killed
-    if turn.output is None:
-        raise TurnError("the turn ended without an answer: a hook set ctx.output to None after the loop")
-
-
 def _value(turn: TurnRecord) -> Any:
+    """The answer as the output type that was asked for; its text without one."""
     output: Output | None = turn.output_type
+    answer: Message = turn.output  # type: ignore[assignment]
     if output is None:
-        return _TEXT
-    if turn.value is None or turn.value[0] is not turn.output:
-        answer: Message = turn.output  # type: ignore[assignment]
+        return (turn.delivered or answer).text
+    if turn.value is None or turn.value[0] is not answer:
         turn.value = (answer, output.parse(answer))
     if turn.delivered is not None:
         value, complaint = output.check(turn.delivered)
@@ -247,10 +249,11 @@ def _value(turn: TurnRecord) -> Any:
     return turn.value[1]
 
 
-def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | None, layout: Any) -> TurnEnded:
+def _close(turn: TurnRecord, end: _End, layout: Any) -> TurnEnded:
     """Close the turn in the log and in the state; awaits nothing, so it also runs while a task is being cancelled."""
     session = turn.session
     log = session.log
+    status, reason = end.status, end.reason
     completed = status in ("completed", "limit")
     answer_open_calls(turn, turn.steps - 1, _ENDINGS.get(status, "the turn ended"))
     if completed and not turn.said:
@@ -263,7 +266,7 @@ def _end(turn: TurnRecord, status: TurnStatus, reason: str | None, by: str | Non
         reason = reason or str(error)
     session.state.end_turn(layout)
     record = turn.output if completed and turn.output is not _last_said(turn) else None
-    ended = TurnEnded(turn.id, status, clean(reason) if reason is not None else None, by, record)
+    ended = TurnEnded(turn.id, status, clean(reason) if reason is not None else None, end.by, record)
     log.append(ended)
     turn.status = status
     if session.enclosing is not None:
