@@ -88,13 +88,14 @@ class Trail:
                 self.faults.append(f"{scope} was left in another context than it was entered in")
 
     @asynccontextmanager
-    async def waiting_layer(self, level: str, call: str, depth: int) -> AsyncIterator[None]:
-        """The same for a layer whose clean-up waits for something."""
+    async def waiting_layer(self, level: str, call: str, depth: int, rounds: int = 1) -> AsyncIterator[None]:
+        """The same for a layer whose clean-up takes so many rounds of the loop."""
         with self.layer(level, call, depth):
             try:
                 yield
             finally:
-                await asyncio.sleep(0)
+                for _ in range(rounds):
+                    await asyncio.sleep(0)
 
 
 def running_task() -> asyncio.Task[Any] | None:
@@ -251,7 +252,7 @@ class Scene:
         @tool
         async def told(ctx: ToolContext) -> AsyncIterator[str | End[str]]:
             """Tell how far it is."""
-            async with self.trail.waiting_layer("tool", ctx.call_id, BODY):
+            async with self.trail.waiting_layer("tool", ctx.call_id, BODY, rounds=5):
                 yield "half"
             yield End("done")
 

@@ -174,6 +174,16 @@ class Returning(Made):
                 pass
             return own(self.name, ctx)
 
+    async def guards_itself(self, ctx: Any, next: Any) -> Any:
+        with self.notes.of(self.name, ctx):
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(says_no(self.name))
+                    await next()
+            except* Broken:
+                pass
+            return own(self.name, ctx)
+
     async def in_time(self, ctx: Any, next: Any) -> Any:
         with self.notes.of(self.name, ctx):
             async with asyncio.timeout(3600):
@@ -317,10 +327,11 @@ BEHAVIOURS: dict[str, Any] = {
     name: act for kind in (Returning, Yielding) for name, act in vars(kind).items() if not name.startswith("_")
 }
 HARMLESS = ["passes", "tells", "in_time", "in_a_task", "yields", "alters", "adds", "holds_back"]
-HASTY = {"breaks_off", "raises_between", "guards"}  # they end what is further in while it works
+REPEATING = ["retries", "repeats", "recovers", "retries_yielding", "yields_again", "recovers_yielding"]
+HASTY = {"breaks_off", "raises_between", "guards", "guards_itself"}  # they end what is further in while it works
 
 
 def stacks_of(acts: Iterable[str]) -> st.SearchStrategy[list[dict[str, str]]]:
-    """Stacks of one to six middleware; about half of their hooks are harmless, the others do any of *acts*."""
-    act = st.one_of(st.sampled_from(HARMLESS), st.sampled_from(sorted(acts)))
+    """Stacks of one to six middleware; most of their hooks are harmless or repeat, the others do any of *acts*."""
+    act = st.one_of(st.sampled_from(HARMLESS), st.sampled_from(REPEATING), st.sampled_from(sorted(acts)))
     return st.lists(st.dictionaries(st.sampled_from(LEVELS), act, min_size=1), min_size=1, max_size=6)

@@ -186,6 +186,12 @@ class Aborting(Made):
         self.watch.helpers.append(asyncio.create_task(self.abort_later(ctx)))
         return await next()
 
+    async def behind_the_answer(self, ctx: Any, next: Any) -> Any:
+        result = await next()
+        self.watch.helpers.append(asyncio.create_task(self.abort_later(ctx)))
+        await give_way(5)
+        return result
+
     async def abort_later(self, ctx: Any) -> None:
         await give_way(3)
         self.watch.abort(ctx, self.name)

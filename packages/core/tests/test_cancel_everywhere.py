@@ -111,7 +111,7 @@ async def test_a_turn_cancelled_at_any_step_leaves_nothing_and_the_next_turn_wor
 
 
 @both_ways
-@pytest.mark.parametrize("later", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("later", [1, 3, 7])
 async def test_a_second_cancellation_during_the_clean_up_changes_nothing(how: How, later: int) -> None:
     scene = Scene()
     async with scene.agent:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from packages.core.tests.scene import Scene, check_next_turn, check_partial, check_tidy, endings
+from packages.core.tests.scene import Scene, Trail, check_next_turn, check_partial, check_tidy, endings
 from packages.core.tests.stepping import LONG, Clock, Steps, ended, everywhere, give_way, until
 
 from agent_express import (
@@ -36,14 +36,33 @@ LIMIT = LONG / 2
 LATE = ModelResponse(Message("assistant", "late"))
 
 
-class Waiting:
-    """Hooks that return, each giving what is further in so much time."""
+class Patient:
+    """Middleware whose hooks give what is further in so much time.
+
+    Attributes:
+        trail: Where it stands outermost: of what must have ended when the time is out.
+    """
+
+    trail: Trail | None = None
+
+    def late(self, level: str, call: str) -> None:
+        """The time is out: note what is still running."""
+        if self.trail is None:
+            return
+        for scope in self.trail.inside:
+            if (level == "turn" and scope.level != "session") or (scope.level, scope.call) == (level, call):
+                self.trail.faults.append(f"{scope} was open when the time-out was heard in a {level} hook")
+
+
+class Waiting(Patient):
+    """Hooks that return."""
 
     async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
         try:
             async with asyncio.timeout(LIMIT):
                 await next()
         except TimeoutError:
+            self.late("turn", ctx.turn_id)
             ctx.output = LATE.message
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
@@ -51,6 +70,7 @@ class Waiting:
             async with asyncio.timeout(LIMIT):
                 return await next()
         except TimeoutError:
+            self.late("model", str(ctx.call_index))
             return LATE
 
     async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
@@ -58,11 +78,12 @@ class Waiting:
             async with asyncio.timeout(LIMIT):
                 return await next()
         except TimeoutError:
+            self.late("tool", ctx.call_id)
             return ToolResult("late")
 
 
-class WaitingStream:
-    """Hooks that yield, each giving what is further in so much time, across their yields."""
+class WaitingStream(Patient):
+    """Hooks that yield, with a time limit across their yields."""
 
     async def turn(self, ctx: TurnContext, next: Next[Any]) -> Events[Any]:
         try:
@@ -70,6 +91,7 @@ class WaitingStream:
                 async for event in next():
                     yield event
         except TimeoutError:
+            self.late("turn", ctx.turn_id)
             yield End(LATE.message)
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> Events[ModelResponse]:
@@ -78,6 +100,7 @@ class WaitingStream:
                 async for event in next():
                     yield event
         except TimeoutError:
+            self.late("model", str(ctx.call_index))
             yield End(LATE)
 
     async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> Events[ToolResult]:
@@ -86,6 +109,7 @@ class WaitingStream:
                 async for event in next():
                     yield event
         except TimeoutError:
+            self.late("tool", ctx.call_id)
             yield End(ToolResult("late"))
 
 
@@ -158,14 +182,17 @@ async def test_a_client_that_waits_no_longer_gets_its_own_time_out_and_the_turn_
     ("outer", "inner"), [(Waiting, WaitingStream), (WaitingStream, Waiting)], ids=["returns-yields", "yields-returns"]
 )
 async def test_a_time_out_in_a_hook_is_a_time_out_there_and_nowhere_else(
-    how: How, outer: Callable[[], Usable], inner: Callable[[], Usable]
+    how: How, outer: type[Waiting | WaitingStream], inner: type[Waiting | WaitingStream]
 ) -> None:
     def check(session: Session, got: object) -> None:
         assert got in ("late", Scene.ANSWER)
         assert endings(session) == ["completed"]
 
+    outermost = outer()
     # A hook that waits for something of its own cannot tell the time-out of a hook around it from its own.
-    await at_any_step(Scene(outer=[outer()], inner=[inner()], pause=False), how, None, check)
+    scene = Scene(outer=[outermost], inner=[inner()], pause=False)
+    outermost.trail = scene.trail
+    await at_any_step(scene, how, None, check)
 
 
 async def test_a_tool_that_takes_too_long_has_failed_and_the_turn_goes_on() -> None:
