@@ -12,7 +12,6 @@ from .chains import Chains
 from .contexts import Resources, SessionContext, SessionRecord, TurnRecord, TurnUsage
 from .errors import InputError, SessionClosedError, SessionForbiddenError, StateError
 from .events import Failed, SessionClosed
-from .lifecycle import finish
 from .log import Log
 from .loop import record_state
 from .middleware import Entry
@@ -209,11 +208,19 @@ class LiveSession:
             self._forget()  # nothing to wait for
             return
         self.gone = asyncio.get_running_loop().create_future()
-        closing = asyncio.get_running_loop().create_task(self._close(asyncio.current_task()))
         try:
-            await finish(closing)
+            await self._end_all()
         finally:
             self._forget()
+
+    async def _end_all(self) -> None:
+        try:
+            await self._end_turn(asyncio.current_task())
+        finally:
+            try:
+                await self._drain()
+            finally:
+                await self._leave_hooks()
 
     def _forget(self) -> None:
         try:
@@ -243,13 +250,6 @@ class LiveSession:
                 interrupted = error
         if interrupted is not None:
             raise interrupted
-
-    async def _close(self, closer: asyncio.Task[Any] | None) -> None:
-        await self._end_turn(closer)
-        try:
-            await self._drain()
-        finally:
-            await self._leave_hooks()
 
     async def _leave_hooks(self) -> None:
         if self.owner is None:

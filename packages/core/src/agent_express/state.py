@@ -181,8 +181,7 @@ class State:
             before = self._seen.get(owner)
             if before is not None and before[0] == text:
                 return {}
-            if write(layout.kind.__pydantic_validator__.validate_json(text), warnings=False) != text:
-                write(held, warnings="error")  # says which value is not of its type
+            _check_json(layout.kind, held, text)
             if b"\\u0000" in text and holds_nul(text.decode()):
                 raise ValueError("it holds a NUL character, which stores do not agree on")
         except (ValidationError, PydanticSerializationError, ValueError) as error:
@@ -286,6 +285,18 @@ class State:
                 f"state field {owner}.{field} was written by {writer!r} and by {by!r} and has no reducer: "
                 "declare one with Annotated[..., reduce(fn)] and write it with update()"
             )
+
+
+def _check_json(kind: type[BaseModel], held: BaseModel, text: bytes) -> None:
+    """Refuse a slice, written as *text*, that was changed in place to what its model does not take."""
+    validator = kind.__pydantic_validator__
+    try:
+        validator.validate_json(text, strict=True)
+    except ValidationError:
+        # Strict is quick and refuses a little more than the model does: look again.
+        if kind.__pydantic_serializer__.to_json(validator.validate_json(text), warnings=False) != text:
+            kind.__pydantic_serializer__.to_json(held, warnings="error")  # says which value is not of its type
+            raise
 
 
 def _assign(owner: str, target: BaseModel, field: str, value: Any) -> None:
