@@ -66,6 +66,12 @@ class Trail:
     faults: list[str] = field(default_factory=list)
     entered: list[Scope] = field(default_factory=list)
 
+    def reset(self) -> None:
+        """Forget what happened."""
+        self.inside.clear()
+        self.faults.clear()
+        self.entered.clear()
+
     @contextmanager
     def layer(self, level: str, call: str, depth: int) -> Iterator[None]:
         """Note that a layer is entered and left: the innermost first, in the task and context that entered it."""
@@ -165,18 +171,19 @@ class Retry:
 
 
 class Guarded:
-    """Checks something while the model answers."""
+    """Asks a model whether all is well, while the model that was called gives the second answer."""
 
-    def __init__(self, trail: Trail) -> None:
-        self.trail = trail
+    QUESTION = "Is this all right?"
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.check())
+            tasks.create_task(self.check(ctx))
             return await next()
 
-    async def check(self) -> None:
+    async def check(self, ctx: ModelContext) -> None:
         await asyncio.sleep(0)
+        if ctx.call_index == 1:
+            await ctx.ask(self.QUESTION, purpose="guard")
 
 
 class Opened:
@@ -217,7 +224,7 @@ class Scene:
             Around(self.trail, 0),
             Streamed(self.trail, 1, pause=pause),
             Retry(),
-            Guarded(self.trail),
+            Guarded(),
             Streamed(self.trail, 2, pause=pause),
             Around(self.trail, 3),
             *inner,
@@ -226,12 +233,12 @@ class Scene:
 
     def reset(self) -> None:
         """Forget what happened."""
-        self.trail.inside.clear()
-        self.trail.faults.clear()
-        self.trail.entered.clear()
+        self.trail.reset()
         self.tries = 0
 
     def _reply(self, request: ModelRequest) -> Say | Message | str:
+        if request.messages[-1].text == Guarded.QUESTION:
+            return "Yes."
         if request.messages[-1].role == "tool":
             return self.ANSWER
         if request.messages[-1].text != "go":
@@ -286,7 +293,9 @@ def endings(session: Session) -> list[str]:
 def check_partial(session: Session, seen: list[Event]) -> None:
     """Check that the history holds, marked, the text of an interrupted answer that a client saw, and no other text."""
     entries = list(session.log)
-    last = max((n for n, entry in enumerate(entries) if isinstance(entry, ModelResponded)), default=-1)
+    last = max(
+        (n for n, entry in enumerate(entries) if isinstance(entry, ModelResponded) and not entry.purpose), default=-1
+    )
     kept = [entry.message.text for entry in entries[last + 1 :] if isinstance(entry, MessageInterrupted)]
     text = kept[0] if kept else ""
     texts = [Scene.ANSWER] if last >= 0 else [Scene.FIRST, Scene.FAILED]
@@ -299,7 +308,11 @@ def check_partial(session: Session, seen: list[Event]) -> None:
 
 def _turns(events: Iterable[Event]) -> int:
     """How often what was said so far became final or was taken back."""
-    return sum(isinstance(event, ModelResponded | Restarted) for event in events)
+    return sum(map(_is_turn, events))
+
+
+def _is_turn(event: Event) -> bool:
+    return isinstance(event, Restarted) or (isinstance(event, ModelResponded) and not event.purpose)
 
 
 def _text_since_turn(seen: list[Event]) -> str:
@@ -307,6 +320,6 @@ def _text_since_turn(seen: list[Event]) -> str:
     for event in seen:
         if isinstance(event, TextDelta):
             text += event.text
-        elif isinstance(event, ModelResponded | Restarted):
+        elif _is_turn(event):
             text = ""
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 from packages.core.tests.scene import Scene, check_next_turn, check_partial, check_tidy, endings
-from packages.core.tests.stepping import Steps, ended, everywhere, nothing_lost, telling
+from packages.core.tests.stepping import Steps, ended, everywhere, give_way, nothing_lost, telling, until
 
 from agent_express import (
     Agent,
@@ -28,9 +29,10 @@ from agent_express import (
     tool,
 )
 from agent_express.errors import ModelError, RateLimitError
-from agent_express.events import ModelResponded, TurnStarted
+from agent_express.events import Failed, ModelResponded, ToolStarted, TurnStarted
 from agent_express.middleware import Usable
-from agent_express.testing import ScriptedModel, call, no_leaks
+from agent_express.testing import ScriptedModel, call, check_history, no_leaks
+from agent_express.typing import CancelToken
 
 
 @dataclass
@@ -95,11 +97,16 @@ async def cancel_at(scene: Scene, how: How, client: Client, steps: Steps, *ks: i
         answered: list[bool] = []
         with steps.watching():
             task = asyncio.create_task(how(client, session))
-            steps.at(ks[0], lambda: answered.append(len(session.log.of(ModelResponded)) == 2))
+            steps.at(ks[0], lambda: answered.append(has_answered(session)))
             for k in ks:
                 steps.at(k, task.cancel)
             got = await ended(task)
         check_cancelled(session, client, got, may_be_late=how is Client.stream and answered == [True])
+
+
+def has_answered(session: Session) -> bool:
+    """Whether the model has given its final answer."""
+    return len([each for each in session.log.of(ModelResponded) if not each.purpose]) == 2
 
 
 @pytest.mark.parametrize("pauses", [0, 3], ids=["quick", "slow"])
@@ -208,6 +215,60 @@ async def test_a_tool_that_raises_cancelled_error_of_its_own_has_failed() -> Non
         answer = await agent.run("go")
     assert answer.text == "It failed."
     assert [returned.how for returned in answer.events if isinstance(returned, ToolReturned)] == ["failed", "failed"]
+
+
+@both_ways
+async def test_a_turn_in_the_clean_up_of_a_cancelled_task_is_a_turn_like_any_other(how: How) -> None:
+    scene = Scene()
+
+    async def says_goodbye(session: Session) -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            goodbye.append(await how(Client(), session))
+        return "unreachable"
+
+    async with scene.agent:
+        for k in range(2):  # undisturbed, and cancelled once more in the midst of it
+            goodbye: list[str] = []
+            async with quiet(scene) as session:
+                task = asyncio.create_task(says_goodbye(session))
+                await give_way(2)
+                task.cancel()
+                if k:
+                    await until(lambda: scene.tries == 2)
+                    task.cancel()
+                assert isinstance(await ended(task), asyncio.CancelledError)
+                assert endings(session) == [["completed"], ["cancelled"]][k]
+            assert goodbye == [[Scene.ANSWER], []][k]
+
+
+async def test_a_tool_in_a_thread_is_told_of_the_cancellation_and_nobody_waits_for_it() -> None:
+    told, gone = threading.Event(), threading.Event()
+
+    @tool
+    def stubborn(token: CancelToken) -> str:
+        """Work until it is told to stop, and a little longer."""
+        while not token.wait(10):
+            pass
+        told.set()
+        gone.wait(10)
+        return "too late"
+
+    with nothing_lost():
+        async with Agent(ScriptedModel([call("stubborn")]), tools=[stubborn]) as agent, agent.session() as session:
+            async with no_leaks():
+                task = asyncio.create_task(session.run("go"))
+                await until(lambda: bool(session.log.of(ToolStarted)))
+                task.cancel()
+                assert isinstance(await ended(task), asyncio.CancelledError)
+            check_history(session.history)
+            logged = len(session.log)
+            assert [each.by for each in session.log.of(Failed)] == ["tool stubborn"]
+            assert await asyncio.to_thread(told.wait, 10)
+            gone.set()
+            await give_way(20)
+            assert len(session.log) == logged
 
 
 async def no() -> None:

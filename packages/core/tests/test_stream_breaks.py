@@ -218,6 +218,23 @@ async def test_a_stream_that_is_dropped_without_being_left_frees_the_session(rea
         check_history(session.history)
 
 
+async def test_a_stream_has_one_reader() -> None:
+    go_on = asyncio.Event()
+    model = ScriptedModel(Say("a b", delay=go_on, delay_after=1))
+    async with Agent(model) as agent, agent.session() as session, no_leaks(), session.stream("go") as events:
+        while not isinstance(await anext(events), TextDelta):
+            pass
+        first = asyncio.ensure_future(anext(events))
+        await give_way(3)
+        second = asyncio.ensure_future(anext(events))
+        await give_way(3)
+        go_on.set()
+        await until(lambda: first.done() and second.done())
+        assert await first == TextDelta(" b")
+        with pytest.raises(UseError, match="one reader"):
+            await second
+
+
 async def test_a_stream_that_is_never_entered_does_nothing() -> None:
     model = ScriptedModel("Fine.")
     async with Agent(model) as agent, agent.session() as session, no_leaks():
