@@ -434,6 +434,16 @@ async def test_two_parallel_runs_of_the_same_agent_that_assign_one_field_are_an_
     assert sorted(event.how for event in returned) == ["failed", "ran"]
 
 
+async def test_nested_agents_of_different_turns_may_assign_the_same_field() -> None:
+    model = ScriptedModel([call("one", task="x")], "done", [call("two", task="x")], "done")
+    scribes = [scribe("one", call("rename", title="A")), scribe("two", call("rename", title="B"))]
+    agent = Agent(model, tools=[each.as_tool(state=["notes"]) for each in scribes]).use(Notes())
+    async with agent, agent.session() as session:
+        for _ in scribes:
+            assert [event.how for event in results(await session.run("hi"))] == ["ran"]
+        assert session.state["notes"].title == "B"
+
+
 async def test_sharing_what_one_of_both_does_not_have_says_which() -> None:
     async def wants(ctx: TurnContext, next: Next[None]) -> None:
         await ctx.run_agent(child_of("ok"), "go", state=["notes"])

@@ -643,6 +643,18 @@ async def test_deferred_work_runs_after_the_answer_was_delivered_in_order() -> N
     assert seen == ["answer delivered", "first", "second"]
 
 
+async def test_deferred_work_does_not_wait_for_the_session_to_close() -> None:
+    done = asyncio.Event()
+
+    async def work() -> None:
+        done.set()
+
+    async with Agent(ScriptedModel("answer")).use(defers(work)) as agent, agent.session() as session:
+        assert (await session.run("hi")).text == "answer"
+        await done.wait()
+        assert "SessionClosed" not in names(session.log)
+
+
 async def test_the_next_turn_does_not_wait_for_deferred_work() -> None:
     release, seen = asyncio.Event(), list[str]()
 

@@ -347,6 +347,10 @@ class OneTool:
     tools = search
 
 
+class CountedTools:
+    tools = 3
+
+
 class EventInstances:
     events = (Noted(),)
 
@@ -422,6 +426,7 @@ REFUSED: list[tuple[Any, str]] = [
         "use(): loose-tools: <built-in function len> in tools is not a tool; decorate the function with @tool",
     ),
     (OneTool(), "use(): one-tool: tools must be a tuple of tools, got Tool('search')"),
+    (CountedTools(), "use(): counted-tools: tools must be a tuple of tools, got 3"),
     (EventInstances(), "use(): event-instances: Noted(text='') in events is not an Event class"),
     (OneEvent(), f"use(): one-event: events must be a tuple of event classes, got {Noted!r}"),
     (ListOrder(), "use(): list-order: order must be an Order(...), got ['outside memory']"),
@@ -607,6 +612,23 @@ async def test_what_a_layer_of_one_turn_registers_stays_and_what_it_brought_goes
         await session.run("hi", use=[Brings()])
         await session.run("again")
     assert [[each.name for each in request.tools] for request in model.requests] == [["extra", "search"], ["search"]]
+
+
+async def test_work_that_a_layer_of_one_turn_deferred_may_still_emit_its_events() -> None:
+    class Reports(Middleware):
+        events = (Noted,)
+
+        async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+            async def later() -> None:
+                await ctx.emit(Noted("later"))
+
+            ctx.defer(later)
+            await next()
+
+    async with Agent(ScriptedModel("ok")) as agent, agent.session() as session:
+        log = session.log
+        await session.run("hi", use=[Reports()])
+    assert_events(log, Noted("later"))
 
 
 @pytest.mark.parametrize("hook", ["init", "dispose", "session"])
