@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from .errors import UseError
 from .events import End, Event
 
 ROOM = 64
@@ -95,8 +96,11 @@ class Channel:
 
         Raises:
             BaseException: What the channel was closed with, once all events are read.
+            UseError: Somebody else is reading.
         """
         while not self._items and not self._closed:
+            if self._reader is not None and not self._reader.done():
+                raise UseError("a stream has one reader: another task is waiting for its next event")
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
         if not self._items and self._error is not None:

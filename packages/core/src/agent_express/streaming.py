@@ -112,9 +112,10 @@ def _pull(ctx: Any, out: Channel | None, inner: _StreamNext, events: Any) -> Gen
 
 
 def _is_torn_down(turn: Any, out: Channel | None) -> bool:
-    return bool(
-        turn.unwinding or (out is not None and out.is_abandoned) or (turn.clock is not None and turn.clock.expired())
-    )
+    """Whether the turn, or whoever reads this stream or the turn's, is being ended from outside."""
+    if turn.unwinding or turn.killed is not None or (turn.clock is not None and turn.clock.expired()):
+        return True
+    return any(each is not None and each.is_abandoned for each in (out, turn.out))
 
 
 async def _hand_back(error: BaseException, inner: _StreamNext, events: Any) -> Any:

@@ -75,6 +75,7 @@ async def run_turn(session: SessionRecord, options: TurnOptions, chains: Chains)
     turn = _begin(session, options, chains)
     log, out = session.log, sink.get()
     first = len(log)
+    turn.out = out
     layout = session.state.begin_turn(_extra_state(options.entries))
     started = TurnStarted(turn.id, turn.index, chains.names, options.metadata)
     log.append(started)
@@ -188,6 +189,7 @@ def _begin(session: SessionRecord, options: TurnOptions, chains: Chains) -> Turn
     session.turn = turn
     session.turns += 1
     if session.enclosing is not None:
+        turn.signal = session.enclosing.signal  # it may have been stopped while this agent opened
         session.enclosing.nested = [*(session.enclosing.nested or ()), turn]
     return turn
 
@@ -270,6 +272,7 @@ def _close(turn: TurnRecord, end: _End, layout: Any) -> TurnEnded:
     log.append(ended)
     turn.status = status
     if session.enclosing is not None:
+        turn.signal = session.enclosing.signal  # it may have been stopped while this agent opened
         session.enclosing.nested = [each for each in session.enclosing.nested or () if each is not turn]
     turn.looping = False
     if turn.signal is None:

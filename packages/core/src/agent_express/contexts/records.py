@@ -14,7 +14,7 @@ from ..events import Event, TurnContinued, TurnStatus, UserSaid
 from ..log import Log
 from ..messages import Limits, Message, Named, Settings, ToolDef
 from ..state import State
-from ..stream import tell
+from ..stream import Channel, tell
 from .resources import Resources
 from .usage import TurnUsage
 
@@ -181,6 +181,7 @@ class TurnRecord:
     task: asyncio.Task[Any] | None = None
     struck: set[asyncio.Task[Any] | None] | None = None
     unwinding: int = 0
+    out: Channel | None = None
     nested: list[TurnRecord] | None = None
     clock: asyncio.Timeout | None = None
     busy: set[asyncio.Task[Any]] = field(default_factory=_new_set)
