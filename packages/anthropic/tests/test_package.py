@@ -48,7 +48,7 @@ try:
 except MissingPackageError as error:
     print(error)
 """
-    assert run(code).endswith("install it: pip install 'anthropic>=2.10,<3'")
+    assert run(code).endswith("install it: pip install 'anthropic>=2.14,<3'")
 
 
 def test_the_public_names_are_these() -> None:

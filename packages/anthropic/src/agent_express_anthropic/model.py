@@ -231,7 +231,7 @@ def _import_sdk() -> None:
         importlib.import_module("anthropic")
     except ImportError as error:
         raise MissingPackageError(
-            f"AnthropicModel needs the package anthropic ({error}); install it: pip install 'anthropic>=2.10,<3'"
+            f"AnthropicModel needs the package anthropic ({error}); install it: pip install 'anthropic>=2.14,<3'"
         ) from error
 
 
