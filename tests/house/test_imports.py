@@ -23,7 +23,18 @@ ORDER = [
     "event",
     "events",
     "docstrings",
+    "parameters",
+    "versions",
+    "distributions",
     "order",
+    "plugins",
+    "origins",
+    "manifest",
+    "scan",
+    "references",
+    "secrets",
+    "settings",
+    "registry",
     "threads",
     "slices",
     "state",
@@ -43,8 +54,8 @@ ORDER = [
     "middleware",
     "checks",
     "explain",
+    "describe",
     "stores",
-    "registry",
     "models",
     "model_call",
     "normalise",
@@ -81,7 +92,7 @@ FACE = {
 # that providers run is a pytest suite, so one module of `testing`, which nobody imports by the way, needs pytest.
 PYDANTIC = {"pydantic", "pydantic_core", "typing_extensions"}
 LIGHT = {"core": PYDANTIC | {"importlib_metadata", "pytest"}, "cli": PYDANTIC | {"typer", "rich", "click"}}
-LOADED = {"core": PYDANTIC | {"importlib_metadata"}, "cli": LIGHT["cli"]}
+LOADED = {"core": PYDANTIC | {"importlib_metadata", "zipp"}, "cli": LIGHT["cli"]}
 
 # Imported under another name than that of the distribution which brings it.
 BROUGHT_BY = {"pydantic_core": "pydantic", "click": "typer"}

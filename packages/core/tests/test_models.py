@@ -19,6 +19,7 @@ from agent_express.errors import (
     WrongResultError,
 )
 from agent_express.models import Model, complete, resolve_model
+from agent_express.registry import registry  # before a test hides what is installed
 from agent_express.testing import ScriptedModel, no_leaks
 
 Passing = Next[ModelResponse]
@@ -70,6 +71,7 @@ def needs_feathers(name):
 @pytest.fixture
 def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Install distributions that offer models, "name: function" each, and hide those that are installed already."""
+    registry()
     others = [path for path in sys.path if "site-packages" not in path]
     monkeypatch.setattr(sys, "path", [str(tmp_path), *others])
     (tmp_path / "parrot_providers.py").write_text(PROVIDERS, encoding="utf-8")

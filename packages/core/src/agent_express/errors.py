@@ -4,7 +4,17 @@
     ├── UseError                      the agent was put together wrongly; raised before anything runs
     │   ├── OrderError                two middleware stand in an order that one of them forbids
     │   ├── UnknownModelError         no model of that name; says what is there and what to install
-    │   └── MissingPackageError       a third-party package is not installed; names the install command
+    │   ├── MissingPackageError       a third-party package is not installed; names the install command
+    │   ├── PluginError               a plugin cannot be used
+    │   │   ├── UnknownPluginError    no plugin of that name; says what is near and what to install
+    │   │   ├── AmbiguousPluginError  two distributions claim the name; says how to write which one
+    │   │   ├── BlockedPluginError    the policy forbids it
+    │   │   ├── IncompatiblePluginError built for another core, or for another contract
+    │   │   ├── BrokenPluginError     importing or calling it failed; the cause is what it raised
+    │   │   ├── ManifestError         its agent_express.json cannot be read
+    │   │   └── SecretError           a secret that its settings refer to is not there
+    │   ├── SettingsError             settings that do not fit, field by field
+    │   └── StackError                a stack file that does not fit, with line and column
     ├── HookError                     a middleware broke the contract of its hook
     │   ├── NextCalledTwiceError      next() while it runs, or after it succeeded
     │   ├── NextForgottenError        next() was neither awaited nor replaced by an answer
@@ -40,6 +50,11 @@ Inside the onion `Aborted` and `Parked` travel as `Signal`, a BaseException, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 
 class ExpressError(Exception):
     """Whatever the framework itself reports."""
@@ -59,6 +74,80 @@ class UnknownModelError(UseError):
 
 class MissingPackageError(UseError):
     """A third-party package is not installed."""
+
+
+class PluginError(UseError):
+    """A plugin cannot be used."""
+
+
+class UnknownPluginError(PluginError):
+    """No installed package offers a plugin of that name."""
+
+
+class AmbiguousPluginError(PluginError):
+    """Two distributions claim the same name."""
+
+
+class BlockedPluginError(PluginError):
+    """The policy of the environment or of the stack file forbids the plugin."""
+
+
+class IncompatiblePluginError(PluginError):
+    """The plugin was built for another version of the core, or for another contract."""
+
+
+class BrokenPluginError(PluginError):
+    """Importing or calling the plugin failed; the cause is what it raised."""
+
+
+class ManifestError(PluginError):
+    """A manifest that cannot be read, or that lacks what it must say."""
+
+
+class SecretError(PluginError):
+    """A secret that settings refer to is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsProblem:
+    """One setting that does not fit.
+
+    Attributes:
+        path: Where it stands: keys and positions, from the settings inwards; empty for the settings as a whole.
+        message: What was found and what was expected.
+    """
+
+    path: tuple[str | int, ...]
+    message: str
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.path))}: {self.message}" if self.path else self.message
+
+
+class SettingsError(UseError):
+    """Settings that do not fit.
+
+    Attributes:
+        plugin: Whose they are.
+        problems: What is wrong, all of it.
+    """
+
+    def __init__(self, plugin: str, problems: Sequence[SettingsProblem]) -> None:
+        super().__init__(f"{plugin}: {'; '.join(map(str, problems))}")
+        self.plugin, self.problems = plugin, tuple(problems)
+
+
+class StackError(UseError):
+    """A stack file that does not fit.
+
+    Attributes:
+        path: The file.
+        problems: What is wrong, all of it; each has a message, a line and a column.
+    """
+
+    def __init__(self, path: Path, problems: Sequence[Any]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.path, self.problems = path, tuple(problems)
 
 
 class HookError(ExpressError):

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
-from .errors import MissingPackageError, ProviderUnavailableError, UnknownModelError
+from .errors import (
+    AmbiguousPluginError,
+    BrokenPluginError,
+    MissingPackageError,
+    ProviderUnavailableError,
+    UnknownModelError,
+    UnknownPluginError,
+)
 from .events import End, Event
 from .messages import ModelRequest, ModelResponse
+
+if TYPE_CHECKING:
+    from .registry import Registry
 
 ModelStream: TypeAlias = AsyncIterator[Event | End[ModelResponse]]
 
@@ -50,40 +60,52 @@ async def complete(model: Model, request: ModelRequest) -> ModelResponse:
     raise ProviderUnavailableError(f"{model.name}: the stream ended without End")
 
 
-def resolve_model(name: str) -> Model:
+def resolve_model(name: str, config: Mapping[str, Any] | None = None) -> Model:
     """Make the model called *name*: "provider:model", split at the first colon.
 
-    Providers are the entry points of the group "agent_express.models": factories that take what follows the colon.
+    Providers are the entry points of the group "agent_express.models": factories that take what follows the colon, and
+    their settings by name.
+
+    Args:
+        name: Its name.
+        config: Settings of the provider.
 
     Raises:
-        UnknownModelError: No installed package offers that provider.
+        UnknownModelError: No installed package offers that provider, or several do.
         MissingPackageError: The provider's package lacks something it needs.
+        PluginError: The provider is blocked, incompatible or broken.
+        SettingsError: What does not fit of the settings.
     """
+    from .registry import registry  # with the packaging metadata, 40 ms that an agent with a model object need not pay
+
+    return make_model(registry(), name, config)
+
+
+def make_model(plugins: Registry, name: str, config: Mapping[str, Any] | None = None, **options: Any) -> Model:
+    """`resolve_model` with a registry of one's own; *options* are those of its `create`."""
     provider, _, rest = name.partition(":")
-    found = [entry for entry in _offers() if entry.name == provider]
-    if not found:
-        raise UnknownModelError(_unknown(name, provider))
-    if len({(entry.value, _distribution(entry)) for entry in found}) > 1:
-        offers = ", ".join(sorted(_distribution(entry) for entry in found))
-        raise UnknownModelError(f"several packages offer models called {provider!r}: {offers}; uninstall all but one")
     try:
-        model = found[0].load()(rest)
-    except ImportError as error:
+        plugin = plugins.find(provider, "models")
+    except UnknownPluginError:
+        raise UnknownModelError(_unknown(name, provider, plugins)) from None
+    except AmbiguousPluginError:
+        offers = sorted(each.distribution for each in plugins.plugins("models") if each.name == provider)
+        raise UnknownModelError(
+            f"several packages offer models called {provider!r}: {', '.join(offers)}; uninstall all but one"
+        ) from None
+    try:
+        return cast(Model, plugins.create(plugin, config, rest, **options))
+    except BrokenPluginError as error:
+        if not isinstance(error.__cause__, ImportError):
+            raise
         raise MissingPackageError(
-            f"{_distribution(found[0])} offers {provider!r}, but cannot be imported: {error}; "
-            f"install it again: pip install {_distribution(found[0])}"
-        ) from error
-    return cast(Model, model)
+            f"{plugin.distribution} offers {provider!r}, but cannot be imported: {error.__cause__}; "
+            f"install it again: pip install {plugin.distribution}"
+        ) from error.__cause__
 
 
-def _offers() -> list[Any]:
-    from importlib.metadata import entry_points  # 20 ms that an agent with a model object need not pay
-
-    return list(entry_points(group="agent_express.models"))
-
-
-def _unknown(name: str, provider: str) -> str:
-    have = sorted({entry.name for entry in _offers()})
+def _unknown(name: str, provider: str, plugins: Registry) -> str:
+    have = sorted({plugin.name for plugin in plugins.plugins("models")})
     near = difflib.get_close_matches(provider, [*have, "openai", "anthropic", "offline"], 1)
     if near and near[0] != provider:
         hint = f"meant {near[0]!r}?"
@@ -92,7 +114,3 @@ def _unknown(name: str, provider: str) -> str:
     else:
         hint = 'a model is named "provider:model"'
     return f"no model provider {provider!r} for {name!r}; installed: {', '.join(have) or 'none'}; {hint}"
-
-
-def _distribution(entry: Any) -> str:
-    return str(entry.dist.name) if entry.dist else "an unknown package"

@@ -9,7 +9,7 @@ from typing import Any, cast
 from .asks import ask
 from .chains import Chains, hooks_of
 from .checks import read
-from .contexts import AgentContext, AgentInfo, AnyTool, AskOptions, NestedOptions, SessionRecord, TurnContext, places_of
+from .contexts import AgentInfo, AnyTool, AskOptions, InitContext, NestedOptions, SessionRecord, TurnContext, places_of
 from .errors import UseError
 from .events import Event, ToolRegistered
 from .lifecycle import Owner, Step
@@ -166,7 +166,7 @@ def entry_step(entry: Entry, runtime: Any) -> Step | None:
     init, dispose = entry.hooks.get("init"), entry.hooks.get("dispose")
     if init is None and dispose is None:
         return None
-    ctx = AgentContext(runtime)
+    ctx = InitContext(runtime, entry.thing)
     return Step(repr(entry.name), (lambda: init(ctx)) if init is not None else None, dispose)
 
 

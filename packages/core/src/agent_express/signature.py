@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, cast, get_args, get_origin
 
-from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
+from pydantic import ValidationError
 
 from .contexts import AgentContext, ToolContext
 from .errors import UseError
+from .parameters import Parameter, compile_parameters, describe, hints_of
 from .texts import problems
 from .threads import CancelToken
 
@@ -27,9 +26,9 @@ class Signature:
     __slots__ = ("_adapter", "_plain", "_validate", "context", "flat", "kind", "schema", "token")
 
     def __init__(self, name: str, fn: Callable[..., Any], described: Mapping[str, str], skip_self: bool) -> None:
-        hints = _hints(name, fn)
+        hints = hints_of(f"tool {name!r}", fn)
         self.context = self.token = None
-        fields: list[tuple[str, Any, Any]] = []
+        fields: list[Parameter] = []
         parameters = list(inspect.signature(fn).parameters.values())[1 if skip_self else 0 :]
         for parameter in parameters:
             hint = hints.get(parameter.name, Any)
@@ -44,18 +43,7 @@ class Signature:
             else:
                 fields.append(_field(name, parameter, hint, described.get(parameter.name)))
         self.kind = _kind(fn)
-        holder = dataclasses.make_dataclass(name, fields, kw_only=True)
-        cast(Any, holder).__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
-        try:
-            self._adapter: TypeAdapter[Any] = TypeAdapter(holder)
-            self.schema = _tidy(self._adapter.json_schema())
-        except (
-            PydanticSchemaGenerationError,
-            PydanticInvalidForJsonSchema,
-            PydanticUserError,
-            PydanticUndefinedAnnotation,
-        ) as error:
-            raise UseError(f"tool {name!r}: {_blame(name, hints, fields, error)}") from None
+        self._adapter, self.schema = compile_parameters(f"tool {name!r}", name, fields, hints)
         self._validate = self._adapter.validator.validate_json
         self._plain = all(_is_plain(hint) for _, hint, _ in fields)
         self.flat = all(_is_flat(hint) for _, hint, _ in fields)
@@ -74,26 +62,12 @@ class Signature:
         return dict(self._validate(text).__dict__)
 
 
-def _hints(name: str, fn: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(fn, include_extras=True)
-    except NameError as error:
-        raise UseError(f"tool {name!r}: an annotation cannot be resolved: {error}; import it at module level") from None
-
-
-def _field(name: str, parameter: inspect.Parameter, hint: Any, description: str | None) -> tuple[str, Any, Any]:
+def _field(name: str, parameter: inspect.Parameter, hint: Any, description: str | None) -> Parameter:
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise UseError(
             f"tool {name!r}: parameter {parameter} cannot be described to a model: give each argument a name of its own"
         )
-    if description:
-        hint = Annotated[hint, Field(description=description)]
-    if parameter.default is parameter.empty:
-        return parameter.name, hint, dataclasses.field()
-    if isinstance(parameter.default, list | dict | set):
-        default = cast(Any, parameter.default)
-        return parameter.name, hint, dataclasses.field(default_factory=lambda: default.copy())
-    return parameter.name, hint, dataclasses.field(default=parameter.default)
+    return describe(parameter, hint, description)
 
 
 def _kind(fn: Callable[..., Any]) -> str:
@@ -130,38 +104,6 @@ def _is_plain(hint: Any) -> bool:
     if origin in (list, dict, typing.Union, types.UnionType):
         return all(_is_plain(each) for each in get_args(hint))
     return False
-
-
-def _tidy(schema: Any) -> Any:
-    """Drop the titles that are only field names again: tokens that tell a model nothing."""
-    if isinstance(schema, dict):
-        named: dict[str, Any] = schema
-        return {
-            key: _tidy_map(value) if key in ("properties", "$defs") else _tidy(value)
-            for key, value in named.items()
-            if key != "title"
-        }
-    if isinstance(schema, list):
-        items: list[Any] = schema
-        return [_tidy(each) for each in items]
-    return schema
-
-
-def _tidy_map(named: dict[str, Any]) -> dict[str, Any]:
-    return {name: _tidy(schema) for name, schema in named.items()}
-
-
-def _blame(name: str, hints: Mapping[str, Any], fields: Iterable[tuple[str, Any, Any]], error: Exception) -> str:
-    for parameter, hint, _ in fields:
-        try:
-            TypeAdapter(hint).json_schema()
-        except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError):
-            shown = getattr(hints.get(parameter), "__name__", hints.get(parameter))
-            return (
-                f"parameter {parameter!r} is annotated {shown}, which has no JSON schema: "
-                "take a str, a number, a list, a dict or a pydantic model"
-            )
-    return str(error).splitlines()[0]
 
 
 def explain(name: str, error: ValidationError) -> str:

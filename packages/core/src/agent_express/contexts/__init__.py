@@ -21,7 +21,7 @@ from .records import (
 )
 from .resources import Resources
 from .said import as_messages, from_middleware
-from .session import HINT, AgentContext, SessionContext
+from .session import HINT, AgentContext, InitContext, SessionContext
 from .tool import ToolContext
 from .turn import TurnContext
 from .usage import TurnUsage
@@ -29,6 +29,7 @@ from .usage import TurnUsage
 __all__ = [
     "HINT",
     "AgentContext",
+    "InitContext",
     "AgentInfo",
     "AnyTool",
     "AskOptions",

@@ -11,6 +11,7 @@ from ..errors import EventError, ExpressError, SessionForbiddenError, TooLateErr
 from ..events import Event, SessionIdentified, check
 from ..log import CORE_ENTRIES, LogView
 from ..messages import Message
+from ..origins import origin_of
 from ..state import State
 from ..stream import sink, tell
 from .caller import caller
@@ -48,10 +49,18 @@ class AgentContext:
         self._runtime = runtime
         self._base: Any = None
 
-    if not TYPE_CHECKING:
+    if TYPE_CHECKING:
+
+        @property
+        def config(self) -> Any:
+            """In `init` alone: the checked settings this middleware was made from; None where it was made by hand."""
+            ...
+
+    else:
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"{type(self).__name__} has no {name!r}; {HINT}", name=name, obj=self)
+            hint = "it is there in init: keep what you need of it" if name == "config" else HINT
+            raise AttributeError(f"{type(self).__name__} has no {name!r}; {hint}", name=name, obj=self)
 
     @property
     def agent(self) -> AgentInfo | None:
@@ -70,6 +79,22 @@ class AgentContext:
             UseError: A tool of that name is there already.
         """
         self._runtime.add_tool(None, tool, (caller(self) or "core"))
+
+
+class InitContext(AgentContext):
+    """What the `init` of one middleware gets."""
+
+    __slots__ = ("_thing",)
+
+    def __init__(self, runtime: Runtime, thing: object) -> None:
+        super().__init__(runtime)
+        self._thing = thing
+
+    @property
+    def config(self) -> Any:
+        """The checked settings that this middleware was made from; None where it was made by hand."""
+        origin = origin_of(self._thing)
+        return origin.config if origin is not None else None
 
 
 class SessionContext(AgentContext):

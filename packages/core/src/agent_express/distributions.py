@@ -1,0 +1,185 @@
+"""What is installed, as the packaging metadata says it: the one place that reads it. Nothing is imported.
+
+`Distribution.origin`, which tells an editable install from a wheel, exists from Python 3.13 on; before that the
+backport of the same module is used.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+if sys.version_info >= (3, 13):
+    import importlib.metadata as metadata
+else:
+    import importlib_metadata as metadata
+
+PREFIX = "agent_express."
+_HEADER = re.compile(r"^(Name|Version|Requires-Dist):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(?:;(.*))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a distribution comes from.
+
+    Attributes:
+        distribution: Its name.
+        version: Its version.
+        origin: "wheel" (or an sdist, from an index), "editable" (a folder, imported in place), "archive" (a file or a
+            URL), "repository", or "folder" (copied from one).
+        location: The folder it is imported from, or the URL it came from.
+    """
+
+    distribution: str
+    version: str
+    origin: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One line of what a distribution requires: `agent-express>=0.1,<0.2`."""
+
+    name: str
+    ranges: str
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.ranges}"
+
+
+class Installed:
+    """One installed distribution, read as far as it is asked.
+
+    Attributes:
+        entries: Group, name and target of its entry points for this framework.
+    """
+
+    __slots__ = ("_dist", "_headers", "entries")
+
+    def __init__(self, dist: Any, entries: tuple[tuple[str, str, str], ...]) -> None:
+        self._dist = dist
+        self._headers: dict[str, list[str]] | None = None
+        self.entries = entries
+
+    @property
+    def name(self) -> str:
+        """Its name, as it writes it."""
+        return self._first("Name") or "unknown"
+
+    @property
+    def version(self) -> str:
+        """Its version; "0" where the metadata lacks one."""
+        return self._first("Version") or "0"
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What it requires without an extra."""
+        found = (_REQUIREMENT.match(line) for line in self._read().get("Requires-Dist", ()))
+        return tuple(
+            Requirement(normal(match[1]), match[2].replace(" ", ""))
+            for match in found
+            if match and "extra" not in (match[3] or "")
+        )
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where it comes from."""
+        origin: Any = self._dist.origin
+        place = str(self._dist.locate_file(""))
+        if origin is None:
+            return Provenance(self.name, self.version, "wheel", place)
+        url = str(getattr(origin, "url", ""))
+        if hasattr(origin, "vcs_info"):
+            return Provenance(self.name, self.version, "repository", url)
+        if hasattr(origin, "archive_info"):
+            return Provenance(self.name, self.version, "archive", url)
+        editable = bool(getattr(getattr(origin, "dir_info", None), "editable", False))
+        return Provenance(self.name, self.version, "editable" if editable else "folder", url)
+
+    def find(self, package: str, file: str, path: Sequence[str]) -> Path | None:
+        """Find *file* in the folder of its top-level package, without importing that."""
+        beside = Path(str(self._dist.locate_file(f"{package}/{file}")))
+        if beside.is_file():
+            return beside
+        for folder in path:
+            found = Path(folder, package, file)
+            if found.is_file():
+                return found
+        return _by_finder(package, file)
+
+    def _first(self, header: str) -> str:
+        return next(iter(self._read().get(header, ())), "")
+
+    def _read(self) -> dict[str, list[str]]:
+        """The headers that matter; parsing the whole of them as an e-mail takes twenty times as long."""
+        if self._headers is None:
+            text = self._dist.read_text("METADATA") or self._dist.read_text("PKG-INFO") or ""
+            head = text.replace("\r\n", "\n").partition("\n\n")[0]
+            self._headers = {}
+            for name, value in _HEADER.findall(head):
+                self._headers.setdefault(name, []).append(value)
+        return self._headers
+
+
+def installed(path: Sequence[str]) -> Iterator[Installed]:
+    """The distributions on *path* that publish something for this framework.
+
+    Of two distributions of one name the first on the path counts, as it does for imports.
+    """
+    seen: set[str] = set()
+    for dist in metadata.distributions(path=list(path)):
+        text = dist.read_text("entry_points.txt") or ""
+        if PREFIX not in text:
+            continue
+        found = Installed(dist, tuple(_entries(text)))
+        name = normal(found.name)
+        if name not in seen:
+            seen.add(name)
+            yield found
+
+
+@cache
+def core_version() -> str:
+    """The version of this framework; "0" where it is run from a folder that nobody installed."""
+    try:
+        return str(metadata.version("agent-express"))
+    except metadata.PackageNotFoundError:
+        return "0"
+
+
+def normal(name: str) -> str:
+    """A distribution's name as packaging compares it: "Agent.Express_foo" is "agent-express-foo"."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+    """The entry points of this framework: lines "name = module:attr" under "[agent_express.group]"."""
+    group = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            group = line.strip("[] ")
+        elif group.startswith(PREFIX) and line and line[0] not in "#;":
+            name, equals, target = line.partition("=")
+            if equals:
+                yield group.removeprefix(PREFIX), name.strip(), target.partition("[")[0].strip()
+
+
+def _by_finder(package: str, file: str) -> Path | None:
+    """Ask the import system where *package* is; editable installs of some builders are known to it alone."""
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    for folder in cast(Any, spec).submodule_search_locations or () if spec is not None else ():
+        found = Path(folder, file)
+        if found.is_file():
+            return found
+    return None

@@ -1,0 +1,317 @@
+"""The registry: which plugins are installed, whether they may be used, and from a name to an object.
+
+Installed is not active: nothing here runs a plugin that nobody asked for, and listing them imports none.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .distributions import Provenance, normal
+from .errors import (
+    AmbiguousPluginError,
+    BlockedPluginError,
+    BrokenPluginError,
+    IncompatiblePluginError,
+    PluginError,
+    UnknownPluginError,
+)
+from .manifest import ManifestEntry
+from .origins import origin_of
+from .plugins import GROUPS, Plugin, PluginState, Policy
+from .references import import_attr
+from .scan import Key, Scan
+from .secrets import Secrets, resolve_secret
+from .settings import Settings
+
+ONE = {
+    "middleware": "middleware",
+    "models": "model provider",
+    "stores": "store",
+    "bundles": "bundle",
+    "adapters": "adapter",
+    "skills": "skill",
+    "hooks": "plugin of the command line",
+}
+"""What one plugin of a group is called."""
+
+
+class Registry:
+    """The plugins on a path, under a policy.
+
+    Args:
+        path: Folders to look in; those of `sys.path` where it is left out.
+        environ: The environment; `AGENT_EXPRESS_ALLOW`, `_BLOCK` and `_STRICT` are read from it.
+        policy: What holds beside the environment's.
+
+    Raises:
+        PluginError: The environment's policy cannot be read.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: Sequence[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        policy: Policy | None = None,
+        scan: Scan | None = None,
+    ) -> None:
+        self._environ = os.environ if environ is None else environ
+        self._own = policy
+        outer = Policy.from_environ(self._environ)
+        self.policy = outer if policy is None else policy.joined(outer)
+        self._scan = scan or Scan(path)
+        self._factories: dict[Key, Any] = {}
+        self._failures: dict[Key, BaseException] = {}
+        self._states: dict[Key, Plugin] = {}
+        self._listeners: list[Callable[[Plugin], None]] = []
+        self._count = 0
+
+    def with_policy(self, policy: Policy) -> Registry:
+        """A registry of the same plugins for which *policy* holds as well."""
+        joined = policy if self._own is None else policy.joined(self._own)
+        return Registry(environ=self._environ, policy=joined, scan=self._scan)
+
+    def watch(self, told: Callable[[Plugin], None]) -> None:
+        """Call *told* with each plugin whose state changes from now on."""
+        self._listeners.append(told)
+
+    # --- finding --------------------------------------------------------------------------------
+
+    def plugins(self, group: str | None = None) -> tuple[Plugin, ...]:
+        """What is installed, in the order of groups and names. Nothing is imported.
+
+        Args:
+            group: Only those of this group, one of `GROUPS`.
+
+        Raises:
+            PluginError: The policy is strict, and one of them is ambiguous, incompatible or has failed.
+        """
+        if group is not None and group not in GROUPS:
+            raise PluginError(f"there is no group {group!r} of plugins; there are: {', '.join(GROUPS)}")
+        found = self._look()
+        plugins = [self._now(key, plugin) for key, plugin in found.items()]
+        if self.policy.is_strict:
+            self._refuse_any(plugins)
+        return tuple(plugin for plugin in plugins if group in (None, plugin.group))
+
+    def find(self, name: str, group: str = "middleware") -> Plugin:
+        """The plugin called *name*, or "distribution:name", whatever its state.
+
+        Raises:
+            UnknownPluginError: There is none; says what is near, and what to install.
+            AmbiguousPluginError: Several distributions offer it, and *name* does not say which one is meant.
+        """
+        plugins = self.plugins(group)
+        distribution, colon, rest = name.rpartition(":")
+        wanted = [plugin for plugin in plugins if plugin.name == (rest if colon else name)]
+        if colon:
+            wanted = [plugin for plugin in wanted if normal(plugin.distribution) == normal(distribution)]
+        usable = [plugin for plugin in wanted if plugin.usable] or wanted
+        if not usable:
+            raise UnknownPluginError(unknown(name, group, self.plugins()))
+        if len(usable) > 1:
+            raise AmbiguousPluginError(usable[0].reason or _which(usable))
+        found = usable[0]
+        return found.now(PluginState.AVAILABLE) if colon and found.state is PluginState.AMBIGUOUS else found
+
+    def manifest(self, plugin: Plugin) -> ManifestEntry | None:
+        """What its package says of *plugin*, read without importing it; None where it says nothing.
+
+        Raises:
+            ManifestError: The manifest is there and cannot be read.
+        """
+        return self._scan.manifest(plugin)
+
+    def manifest_path(self, plugin: Plugin) -> Path | None:
+        """Where the manifest of its package lies; None where it has none."""
+        return self._scan.manifest_path(plugin)
+
+    def provenance(self, plugin: Plugin) -> Provenance:
+        """Where *plugin* comes from."""
+        return self._scan.found().offers[normal(plugin.distribution)].provenance
+
+    def failure(self, plugin: Plugin) -> BaseException | None:
+        """What importing *plugin* has raised."""
+        return self._failures.get(_key(plugin))
+
+    def of(self, thing: object) -> Plugin | None:
+        """The plugin that a middleware, a model or a tool was made from, or is an instance of; imports nothing."""
+        origin = origin_of(thing)
+        if origin is not None and origin.plugin is not None:
+            return origin.plugin
+        kind: Any = thing if isinstance(thing, type) or inspect.isfunction(thing) else type(thing)
+        target = f"{kind.__module__}:{kind.__qualname__}"
+        package = target.partition(":")[0].partition(".")[0]
+        near = [plugin for plugin in self.plugins() if plugin.target.startswith((f"{package}.", f"{package}:"))]
+        return next((plugin for plugin in near if self._is(plugin, target, kind)), None)
+
+    def _is(self, plugin: Plugin, target: str, kind: Any) -> bool:
+        if target == plugin.target or self._factories.get(_key(plugin)) is kind:
+            return True
+        try:
+            entry = self.manifest(plugin)
+        except PluginError:
+            return False
+        return entry is not None and entry.module == target
+
+    # --- using ----------------------------------------------------------------------------------
+
+    def load(self, plugin: Plugin | str, group: str = "middleware") -> Any:
+        """Import the factory of a plugin, once.
+
+        Raises:
+            PluginError: It is unknown, ambiguous, blocked, incompatible, or importing it failed: each an error of its
+                own that says what to do. `SystemExit` counts as a failure.
+        """
+        wanted = self.find(plugin, group) if isinstance(plugin, str) else plugin
+        key = _key(wanted)
+        self._refuse(self._now(key, wanted), wanted)
+        if key not in self._factories:
+            try:
+                self._factories[key] = import_attr(wanted.target)
+            except PluginError as error:
+                self._failures[key] = error.__cause__ or error
+                self._tell(wanted.now(PluginState.FAILED, f"{wanted} is broken: {error}"))
+                raise BrokenPluginError(self._states[key].reason) from (error.__cause__ or error)
+            self._tell(wanted.now(PluginState.LOADED))
+        return self._factories[key]
+
+    def settings(self, plugin: Plugin | str, group: str = "middleware") -> Settings:
+        """What a plugin can be told; it is imported for that. A model's factory is given its name first.
+
+        Raises:
+            PluginError: See `load`.
+        """
+        wanted = self.find(plugin, group) if isinstance(plugin, str) else plugin
+        return Settings.of(self.load(wanted), 1 if wanted.group == "models" else 0)
+
+    def create(
+        self,
+        plugin: Plugin | str,
+        config: Mapping[str, Any] | None = None,
+        *given: Any,
+        group: str = "middleware",
+        secrets: Secrets = resolve_secret,
+        base: Path | None = None,
+        from_file: bool = False,
+    ) -> Any:
+        """Make an object of a plugin: `registry().create("guards.cost-cap", {"limit": 5})`.
+
+        Args:
+            plugin: Its name, or what `find` gave.
+            config: Its settings; a secret is a table of one key, `{"env": "NAME"}`.
+            given: What the factory takes before its settings: of a model, what follows the colon of its name.
+            group: The group that a name is looked up in.
+            secrets: What resolves the secrets.
+            base: The folder that files of secrets are relative to.
+            from_file: Whether a secret written as text is refused.
+
+        Raises:
+            PluginError: See `load`; also where calling the factory failed.
+            SettingsError: What does not fit of the settings, all of it.
+        """
+        wanted = self.find(plugin, group) if isinstance(plugin, str) else plugin
+        settings = self.settings(wanted)
+        return settings.make(config or {}, *given, plugin=wanted, secrets=secrets, base=base, from_file=from_file)
+
+    # --- states ---------------------------------------------------------------------------------
+
+    def _look(self) -> Mapping[Key, Plugin]:
+        """What is installed now; where that has changed, what was loaded and what had failed are forgotten."""
+        found = self._scan.found().plugins
+        if self._scan.count != self._count:
+            self._count = self._scan.count
+            for kept in (self._factories, self._failures, self._states):
+                kept.clear()
+        return found
+
+    def _now(self, key: Key, plugin: Plugin) -> Plugin:
+        """*plugin* in its state of now: what the scan says, what the policy forbids, what importing it brought."""
+        refusal = self.policy.refusal(plugin)
+        if refusal:
+            return plugin.now(PluginState.BLOCKED, refusal)
+        changed = self._states.get(key)
+        if changed is None or plugin.state is PluginState.INCOMPATIBLE:
+            return plugin
+        if plugin.state is PluginState.AMBIGUOUS and changed.state is PluginState.LOADED:
+            return plugin
+        return plugin.now(changed.state, changed.reason)
+
+    def _refuse(self, now: Plugin, asked: Plugin) -> None:
+        match now.state:
+            case PluginState.BLOCKED:
+                raise BlockedPluginError(now.reason)
+            case PluginState.INCOMPATIBLE:
+                raise IncompatiblePluginError(f"{now.name} cannot be used: {now.reason}")
+            case PluginState.AMBIGUOUS if asked.state is PluginState.AMBIGUOUS:
+                raise AmbiguousPluginError(now.reason)
+            case PluginState.FAILED:
+                raise BrokenPluginError(now.reason) from self._failures.get(_key(now))
+            case _:
+                return
+
+    def _refuse_any(self, plugins: Iterable[Plugin]) -> None:
+        broken = (PluginState.AMBIGUOUS, PluginState.INCOMPATIBLE, PluginState.FAILED)
+        wrong = [plugin.reason for plugin in plugins if plugin.state in broken]
+        if wrong:
+            raise PluginError(f"AGENT_EXPRESS_STRICT or strict = true: every plugin must be usable: {'; '.join(wrong)}")
+
+    def _tell(self, plugin: Plugin) -> None:
+        self._states[_key(plugin)] = plugin
+        for told in self._listeners:
+            told(plugin)
+
+
+@cache
+def registry() -> Registry:
+    """The registry of this process; the environment's policy is read at the first call."""
+    return Registry()
+
+
+def unknown(name: str, group: str, plugins: Sequence[Plugin]) -> str:
+    """Say that no plugin of *group* is called *name*: what is near, what else it is, and what to install.
+
+    Args:
+        name: What was asked for.
+        group: Where it was looked for.
+        plugins: All that are installed.
+    """
+    said = f"no {ONE[group]} {name!r} is installed"
+    other = next((plugin for plugin in plugins if plugin.name == name and plugin.group != group), None)
+    if other is not None:
+        return f"{said}; {name!r} is a {ONE[other.group]} of {other.distribution}"
+    own = {plugin.name: plugin for plugin in plugins if plugin.group == group}
+    near = [own[each] for each in _near(name, list(own))]
+    if near:
+        return f"{said}; nearest: {', '.join(map(str, near))}"
+    area, point, _ = name.rpartition(":")[2].partition(".")
+    if point and area not in {plugin.area for plugin in plugins}:
+        return f"{said}, nor anything of its area: pip install agent-express-{area}"
+    return f"{said}; there are: {', '.join(sorted(own)) or 'none'}"
+
+
+def _near(name: str, known: Sequence[str]) -> list[str]:
+    """The known names that *name*, or a part of it, was probably meant to be: at most three, the nearest first."""
+    score: dict[str, float] = {}
+    for each in known:
+        for part in {each, each.partition(".")[0], each.rpartition(".")[2]}:
+            ratio = difflib.SequenceMatcher(None, name.lower(), part.lower()).ratio()
+            score[each] = max(score.get(each, 0.0), ratio)
+    best = max(score.values(), default=0.0)
+    return [each for each in sorted(score, key=lambda each: -score[each]) if score[each] >= max(0.72, best - 0.1)][:3]
+
+
+def _which(plugins: Sequence[Plugin]) -> str:
+    names = " or ".join(sorted(plugin.qualified for plugin in plugins))
+    return f"{plugins[0].name!r} is offered by several packages: write {names}"
+
+
+def _key(plugin: Plugin) -> Key:
+    return plugin.group, plugin.name, plugin.distribution

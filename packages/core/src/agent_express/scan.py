@@ -1,0 +1,172 @@
+"""One scan of what is installed, kept until a folder changes: plugins by their entry points, nothing imported."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from .distributions import Installed, core_version, installed, normal
+from .errors import ManifestError
+from .manifest import CONTRACT, FILE, Manifest, ManifestEntry, read_manifest
+from .plugins import GROUPS, Plugin, PluginState
+from .versions import fits
+
+Key: TypeAlias = tuple[str, str, str]
+"""Group, name and distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one scan found.
+
+    Attributes:
+        plugins: By group, name and distribution; incompatible and ambiguous ones say so.
+        offers: By distribution, normalised.
+    """
+
+    plugins: Mapping[Key, Plugin]
+    offers: Mapping[str, Installed]
+
+
+class Scan:
+    """The plugins on a path.
+
+    Args:
+        path: Folders to look in; those of `sys.path`, as it is at the time, where it is left out.
+
+    Attributes:
+        count: How often it has looked.
+    """
+
+    def __init__(self, path: Sequence[str] | None = None) -> None:
+        self._path = path
+        self._seen: object = None
+        self.count = 0
+        self._found = Found(MappingProxyType({}), MappingProxyType({}))
+        self._manifests: dict[tuple[str, str], Manifest | ManifestError] = {}
+
+    @property
+    def path(self) -> Sequence[str]:
+        """Where it looks."""
+        return sys.path if self._path is None else self._path
+
+    def found(self) -> Found:
+        """What is there now: scanned anew where a folder of the path has changed since the last time."""
+        now = [(folder, _changed(folder)) for folder in self.path]
+        if now != self._seen:
+            if self._seen is not None:
+                importlib.invalidate_caches()
+            self._manifests.clear()
+            self._found = self._scan()
+            self._seen = now
+            self.count += 1
+        return self._found
+
+    def manifest(self, plugin: Plugin) -> ManifestEntry | None:
+        """What the package of *plugin* says of it; None where it has no manifest, or no entry in it.
+
+        Raises:
+            ManifestError: The manifest is there and cannot be read.
+        """
+        read = self._manifest(plugin)
+        if isinstance(read, ManifestError):
+            raise read
+        return read.entries.get(plugin.name) if read is not None else None
+
+    def manifest_path(self, plugin: Plugin) -> Path | None:
+        """Where the manifest of its package lies."""
+        return self._file(self.found().offers[normal(plugin.distribution)], plugin.target)
+
+    def _manifest(self, plugin: Plugin) -> Manifest | ManifestError | None:
+        offer = self.found().offers.get(normal(plugin.distribution))
+        if offer is None:
+            return None
+        key = (normal(plugin.distribution), _package(plugin.target))
+        if key not in self._manifests:
+            path = self._file(offer, plugin.target)
+            if path is None:
+                return None
+            try:
+                self._manifests[key] = read_manifest(path)
+            except ManifestError as error:
+                self._manifests[key] = error
+        return self._manifests[key]
+
+    def _file(self, offer: Installed, target: str) -> Path | None:
+        return offer.find(_package(target), FILE, self.path)
+
+    # --- the scan -------------------------------------------------------------------------------
+
+    def _scan(self) -> Found:
+        offers = {normal(offer.name): offer for offer in installed(self.path)}
+        versions = {"agent-express": core_version(), **{name: offer.version for name, offer in offers.items()}}
+        plugins = [plugin for offer in offers.values() for plugin in self._of(offer, versions)]
+        claimed: dict[tuple[str, str], list[Plugin]] = {}
+        for plugin in plugins:
+            claimed.setdefault((plugin.group, plugin.name), []).append(plugin)
+        clear = [_ambiguous(plugin, rivals) for rivals in claimed.values() for plugin in rivals]
+        ordered = sorted(clear, key=lambda each: (GROUPS.index(each.group), each.name, each.distribution))
+        return Found({(each.group, each.name, each.distribution): each for each in ordered}, offers)
+
+    def _of(self, offer: Installed, versions: Mapping[str, str]) -> Iterator[Plugin]:
+        name, version = offer.name, offer.version
+        reason = ""
+        for need in offer.requirements:
+            have = versions.get(need.name, "") if need.name.startswith("agent-express") else ""
+            if have and not fits(have, need.ranges):
+                reason = f"{name} {version} requires {need}, installed is {have}: pip install --upgrade {name}"
+        contracts: dict[str, int] = {}
+        for group, entry, target in offer.entries:
+            if group not in GROUPS:
+                continue
+            package = _package(target)
+            if package not in contracts:
+                contracts[package] = self._contract(offer, target)
+            contract = contracts[package]
+            why = reason or ("" if contract == CONTRACT else _other_contract(name, version, contract))
+            state = PluginState.INCOMPATIBLE if why else PluginState.AVAILABLE
+            yield Plugin(entry, group, target, name, version, state, why)
+
+    def _contract(self, offer: Installed, target: str) -> int:
+        """The contract that a package was built for; one without a manifest is taken to know this one."""
+        path = self._file(offer, target)
+        if path is None:
+            return CONTRACT
+        try:
+            data: Any = json.loads(path.read_bytes())
+            contract: Any = data["contract"]
+        except (OSError, ValueError, TypeError, KeyError):
+            return CONTRACT  # whoever reads the manifest is told what is wrong with it
+        return contract if isinstance(contract, int) else CONTRACT
+
+
+def _ambiguous(plugin: Plugin, rivals: Sequence[Plugin]) -> Plugin:
+    usable = [each for each in rivals if each.usable]
+    if len(usable) < 2 or not plugin.usable:
+        return plugin
+    names = " or ".join(sorted(each.qualified for each in usable))
+    return plugin.now(PluginState.AMBIGUOUS, f"{plugin.name!r} is offered by several packages: write {names}")
+
+
+def _other_contract(name: str, version: str, contract: int) -> str:
+    do = f"pip install --upgrade {name}" if contract < CONTRACT else "pip install --upgrade agent-express"
+    core = core_version()
+    return f"{name} {version} was built for contract {contract}, agent-express {core} has contract {CONTRACT}: {do}"
+
+
+def _package(target: str) -> str:
+    return target.partition(":")[0].partition(".")[0]
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns  # noqa: PTH116 - a Path takes four times as long, for each folder
+    except OSError:
+        return -1

@@ -1,0 +1,223 @@
+"""Settings: the typed parameters of a factory, as a schema, and from a table to the object.
+
+What has no form in JSON, a callable say, is written "module:attr" and imported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+from collections import abc
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
+
+from .docstrings import parse
+from .errors import BrokenPluginError, ExpressError, PluginError, SettingsError, SettingsProblem, UseError
+from .origins import Origin, remember
+from .parameters import Parameter, compile_parameters, describe, has_schema, hints_of, tidy
+from .plugins import Plugin
+from .references import import_attr, told
+from .secrets import Secrets, resolve_secret, reveal
+
+Factory: TypeAlias = Callable[..., Any]
+
+_NO_JSON = "<has no form in JSON>"
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Settings:
+    """What a factory can be told: its parameters, or its `Config`, a pydantic model that it takes as its one argument.
+
+    Attributes:
+        factory: A class or a function.
+        given: How many parameters in front are no settings: a model's factory is given its name.
+        schema: The JSON schema, an object.
+
+    Raises:
+        UseError: An annotation cannot be resolved, or a parameter cannot be named.
+    """
+
+    def __init__(self, factory: Factory, given: int = 0) -> None:
+        self.factory, self.given = factory, given
+        own: Any = getattr(factory, "Config", None)
+        if isinstance(own, type) and issubclass(own, BaseModel):
+            self.model: type[BaseModel] | None = own
+            self._adapter: TypeAdapter[Any] = TypeAdapter(own)
+            self.schema: dict[str, Any] = tidy(own.model_json_schema())
+        else:
+            self.model = None
+            self._adapter, self.schema = _compile(factory, given)
+        self.schema.pop("description", None)
+        self.schema.setdefault("properties", {})
+        self.schema["additionalProperties"] = False
+
+    @classmethod
+    def of(cls, factory: Factory, given: int = 0) -> Settings:
+        """The settings of *factory*, compiled once."""
+        return _settings(factory, given)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The settings without a default."""
+        return tuple(self.schema.get("required", ()))
+
+    def validate(
+        self,
+        config: Mapping[str, Any],
+        *,
+        who: str = "",
+        secrets: Secrets = resolve_secret,
+        base: Path | None = None,
+        from_file: bool = False,
+    ) -> Any:
+        """Check *config* and return it as an object: a `Config`, or one with an attribute for each setting.
+
+        Args:
+            config: Settings by name. A secret is a table of one key, `{"env": "NAME"}`.
+            who: Named in errors.
+            secrets: What resolves the secrets.
+            base: The folder that files of secrets are relative to.
+            from_file: Whether a secret written as text is refused.
+
+        Raises:
+            SettingsError: What does not fit, all of it.
+        """
+        revealed, problems = reveal(config, self.schema, secrets, base=base, from_file=from_file)
+        try:
+            held = self._adapter.validate_python(revealed)
+        except ValidationError as error:
+            absent = {problem.path for problem in problems}
+            problems += [problem for problem in self._problems(error) if problem.path not in absent]
+        else:
+            if not problems:
+                return held
+        raise SettingsError(who or _name(self.factory), problems)
+
+    def make(
+        self,
+        config: Mapping[str, Any] = _NONE,
+        *given: Any,
+        plugin: Plugin | None = None,
+        secrets: Secrets = resolve_secret,
+        base: Path | None = None,
+        from_file: bool = False,
+    ) -> Any:
+        """Check *config* and call the factory with it; see `validate`.
+
+        Raises:
+            SettingsError: What does not fit, all of it; also what the factory refuses.
+            BrokenPluginError: The factory failed for another reason; the cause is what it raised.
+        """
+        who = plugin.name if plugin is not None else _name(self.factory)
+        held = self.validate(config, who=who, secrets=secrets, base=base, from_file=from_file)
+        try:
+            made = self.factory(*given, held) if self.model is not None else self.factory(*given, **_arguments(held))
+        except PluginError:
+            raise
+        except (ValueError, UseError) as error:
+            raise SettingsError(who, [SettingsProblem((), str(error).removeprefix(f"{who}: "))]) from error
+        except ExpressError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise BrokenPluginError(told(who, f"calling {_name(self.factory)}()", error)) from error
+        remember(made, Origin(plugin, held))
+        return made
+
+    def dump(self, held: Any) -> dict[str, Any]:
+        """Validated settings as JSON values; secrets stay hidden, and what was imported is left out."""
+        dumped: Any = self._adapter.dump_python(held, mode="json", fallback=lambda _: _NO_JSON)
+        return {key: value for key, value in cast(dict[str, Any], dumped).items() if value != _NO_JSON}
+
+    def _problems(self, error: ValidationError) -> list[SettingsProblem]:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        return [SettingsProblem(*self._problem(each["type"], tuple(each["loc"]), each["msg"])) for each in found]
+
+    def _problem(self, kind: str, path: tuple[str | int, ...], message: str) -> tuple[tuple[str | int, ...], str]:
+        name = str(path[-1]) if path else ""
+        if kind in ("unexpected_keyword_argument", "extra_forbidden"):
+            return path, _unknown(name, list(self.schema["properties"]) if len(path) == 1 else [])
+        if kind in ("missing", "missing_argument", "missing_keyword_only_argument"):
+            about = self.schema["properties"].get(name, {}).get("description", "") if len(path) == 1 else ""
+            return path, f"this setting is required{f': {about}' if about else ''}"
+        return path, message.removeprefix("Value error, ")
+
+
+@lru_cache(maxsize=1024)
+def _settings(factory: Factory, given: int) -> Settings:
+    return Settings(factory, given)
+
+
+def _compile(factory: Factory, given: int) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    who = _name(factory)
+    constructor: Any = getattr(factory, "__init__") if isinstance(factory, type) else factory  # noqa: B009 - mypy
+    hints = hints_of(who, constructor) if constructor is not object.__init__ else {}
+    described = {**_described(factory), **_described(constructor)}
+    fields: list[Parameter] = []
+    for parameter in list(inspect.signature(factory).parameters.values())[given:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise UseError(f"{who}: parameter {parameter} has no name that settings could use; remove the `/`")
+        fields.append(_field(parameter, hints.get(parameter.name, Any), described.get(parameter.name)))
+    return compile_parameters(who, who, fields, hints)
+
+
+def _field(parameter: inspect.Parameter, hint: Any, description: str | None) -> Parameter:
+    if has_schema(hint):
+        return describe(parameter, hint, description)
+    name, hint, field = describe(parameter, _imported(hint), description)
+    if parameter.default is parameter.empty:
+        return name, hint, field
+    return name, hint, dataclasses.field(default_factory=lambda: parameter.default)  # JSON has no form for it either
+
+
+def _imported(hint: Any) -> Any:
+    """An annotation for what is written "module:attr" in the place of a value."""
+    schema: dict[str, Any] = {"type": "string", "format": "module:attr"}
+    choices = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    called = any(get_origin(each) is abc.Callable or each in (Callable, abc.Callable) for each in choices)
+    if type(None) in choices:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    checked = BeforeValidator(_import_callable if called else _import)
+    return Annotated[Any, checked, WithJsonSchema(schema)]
+
+
+def _import(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return import_attr(value)
+    except PluginError as error:
+        raise ValueError(str(error)) from error
+
+
+def _import_callable(value: Any) -> Any:
+    found = _import(value)
+    if found is not None and not callable(found):
+        raise ValueError(f"expected a callable, found {type(found).__name__}")
+    return found
+
+
+def _described(thing: Any) -> dict[str, str]:
+    return parse(inspect.getdoc(thing) or "")[1]
+
+
+def _arguments(held: Any) -> dict[str, Any]:
+    return dict(vars(held))
+
+
+def _name(factory: Factory) -> str:
+    return str(getattr(factory, "__name__", type(factory).__name__))
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    if near:
+        return f"no such setting; meant {near[0]!r}?"
+    return f"no such setting; there are: {', '.join(known)}" if known else "no such setting; there are none"
