@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import agent_express_anthropic
+from agent_express.describe import describe_package
 from agent_express.testing.stand_in import Reply, sse, stand_in
 from agent_express_anthropic import AnthropicModel
 
@@ -57,9 +58,9 @@ def test_the_public_names_are_these() -> None:
 
 def test_the_manifest_tells_the_truth() -> None:
     manifest = json.loads(files("agent_express_anthropic").joinpath("agent_express.json").read_text(encoding="utf-8"))
-    assert manifest["contract"] == 1
     (name,) = manifest["entries"]
     (found,) = entry_points(group=f"agent_express.{manifest['entries'][name]['group']}", name=name)
+    assert describe_package({"models": {name: found.value}}, manifest) == manifest
     model = found.load()("claude-sonnet-5-5")
     assert isinstance(model, AnthropicModel)
     assert model.name.startswith(f"{name}:")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .model import AnthropicModel, create
+from .entry import create
+from .model import AnthropicModel
 
 __all__ = ["AnthropicModel", "create"]

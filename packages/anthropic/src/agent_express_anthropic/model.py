@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
-from agent_express.errors import AuthenticationError, BadRequestError, MissingPackageError, UnknownModelError
+from agent_express.errors import AuthenticationError, BadRequestError, MissingPackageError
 from agent_express.events import End, Event
 from agent_express.messages import ModelRequest, ModelResponse
 
@@ -187,17 +187,6 @@ class AnthropicModel:
         if client.api_key and (not client.api_key.isascii() or client.api_key.split() != [client.api_key]):
             raise AuthenticationError(f"{self.name}: the API key holds white space or odd letters: copy it again")
         return client
-
-
-def create(rest: str) -> AnthropicModel:
-    """Make the model called "anthropic:" and *rest*; the entry point of the group "agent_express.models".
-
-    Raises:
-        UnknownModelError: *rest* is empty.
-    """
-    if not rest:
-        raise UnknownModelError('"anthropic:" names no model: write for instance "anthropic:claude-sonnet-5-5"')
-    return AnthropicModel(rest)
 
 
 def _check(

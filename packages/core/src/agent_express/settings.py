@@ -111,19 +111,17 @@ class Settings:
         """Check *config* and call the factory with it; see `validate`.
 
         Raises:
-            SettingsError: What does not fit, all of it; also what the factory refuses.
+            SettingsError: What does not fit, all of it; also what the factory refuses by a ValueError.
             BrokenPluginError: The factory failed for another reason; the cause is what it raised.
         """
         who = plugin.name if plugin is not None else _name(self.factory)
         held = self.validate(config, who=who, secrets=secrets, base=base, from_file=from_file)
         try:
             made = self.factory(*given, held) if self.model is not None else self.factory(*given, **_arguments(held))
-        except PluginError:
-            raise
-        except (ValueError, UseError) as error:
-            raise SettingsError(who, [SettingsProblem((), str(error).removeprefix(f"{who}: "))]) from error
         except ExpressError:
             raise
+        except ValueError as error:
+            raise SettingsError(who, [SettingsProblem((), str(error).removeprefix(f"{who}: "))]) from error
         except (Exception, SystemExit) as error:
             raise BrokenPluginError(told(who, f"calling {_name(self.factory)}()", error)) from error
         remember(made, Origin(plugin, held))

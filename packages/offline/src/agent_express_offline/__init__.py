@@ -13,7 +13,8 @@ What happens to a request, each layer knowing only those above it:
     model        the thin rim: settings, faults, the stream
 """
 
+from .entry import create
 from .faults import FAULTS, variants
-from .model import OfflineModel, create, respond
+from .model import OfflineModel, respond
 
 __all__ = ["OfflineModel", "create", "respond", "FAULTS", "variants"]

@@ -90,15 +90,6 @@ class OfflineModel:
         return self._faults[0] if self._repeats and len(self._faults) == 1 else self._faults.pop(0)
 
 
-def create(rest: str = "") -> OfflineModel:
-    """Make the model for the name "offline:<rest>"; nothing after the colon is "commands".
-
-    Raises:
-        UnknownModelError: There is no such variant.
-    """
-    return OfflineModel(variant=rest)
-
-
 def respond(request: ModelRequest, today: date | None = None, name: str = "offline:commands") -> ModelResponse:
     """The whole response to *request*: a pure function, which `OfflineModel` streams."""
     plan = make_plan(request, today)

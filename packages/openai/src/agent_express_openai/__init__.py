@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .model import OpenAIModel, create, create_chat
+from .entry import create, create_chat
+from .model import OpenAIModel
 
 __all__ = ["OpenAIModel", "create", "create_chat"]

@@ -151,13 +151,3 @@ class OpenAIModel:
 
     def _connect(self, key: ApiKey) -> AsyncOpenAI:
         return sdk.connect(self.endpoint, key, self._timeout, self._headers)
-
-
-def create(model: str) -> OpenAIModel:
-    """Make "openai:*model*": the entry point."""
-    return OpenAIModel(model)
-
-
-def create_chat(model: str) -> OpenAIModel:
-    """Make "openai-chat:*model*", which speaks Chat Completions wherever it is."""
-    return OpenAIModel(model, api="chat")
