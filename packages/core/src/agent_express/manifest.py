@@ -130,13 +130,21 @@ def read_manifest(path: Path) -> Manifest:
     Raises:
         ManifestError: It cannot be read, is no JSON, or lacks what it must say.
     """
+    return parse_manifest(load_manifest(path), str(path))
+
+
+def load_manifest(path: Path) -> object:
+    """The JSON at *path*, whatever it says.
+
+    Raises:
+        ManifestError: It cannot be read, or is no JSON.
+    """
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
         raise ManifestError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise ManifestError(f"{path}: is no JSON: {error}") from error
-    return parse_manifest(data, str(path))
 
 
 def parse_manifest(data: object, where: str) -> Manifest:

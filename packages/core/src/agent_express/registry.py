@@ -95,8 +95,7 @@ class Registry:
         """
         if group is not None and group not in GROUPS:
             raise PluginError(f"there is no group {group!r} of plugins; there are: {', '.join(GROUPS)}")
-        found = self._look()
-        plugins = [self._now(key, plugin) for key, plugin in found.items()]
+        plugins = self._current().values()
         if self.policy.is_strict:
             self._refuse_any(plugins)
         return tuple(plugin for plugin in plugins if group in (None, plugin.group))
@@ -117,7 +116,7 @@ class Registry:
         if not usable:
             raise UnknownPluginError(unknown(name, group, self.plugins()))
         if len(usable) > 1:
-            raise AmbiguousPluginError(usable[0].reason or _which(usable))
+            raise AmbiguousPluginError(_which(usable))
         found = usable[0]
         return found.now(PluginState.AVAILABLE) if colon and found.state is PluginState.AMBIGUOUS else found
 
@@ -172,7 +171,7 @@ class Registry:
         """
         wanted = self.find(plugin, group) if isinstance(plugin, str) else plugin
         key = _key(wanted)
-        self._refuse(self._now(key, wanted), wanted)
+        self._refuse(self._current().get(key, wanted), wanted)
         if key not in self._factories:
             try:
                 self._factories[key] = import_attr(wanted.target)
@@ -223,24 +222,31 @@ class Registry:
 
     # --- states ---------------------------------------------------------------------------------
 
-    def _look(self) -> Mapping[Key, Plugin]:
-        """What is installed now; where that has changed, what was loaded and what had failed are forgotten."""
+    def _current(self) -> Mapping[Key, Plugin]:
+        """What is installed, each in its state of now; a change of it forgets what was loaded and what failed."""
         found = self._scan.found().plugins
         if self._scan.count != self._count:
             self._count = self._scan.count
             for kept in (self._factories, self._failures, self._states):
                 kept.clear()
-        return found
+        plugins = {key: self._permitted(key, plugin) for key, plugin in found.items()}
+        rivals: dict[tuple[str, str], list[Key]] = {}
+        for key, plugin in plugins.items():
+            if plugin.state not in (PluginState.BLOCKED, PluginState.INCOMPATIBLE):
+                rivals.setdefault(key[:2], []).append(key)
+        for keys in rivals.values():
+            if len(keys) > 1:
+                reason = _which([plugins[key] for key in keys])
+                plugins |= {key: plugins[key].now(PluginState.AMBIGUOUS, reason) for key in keys if plugins[key].usable}
+        return plugins
 
-    def _now(self, key: Key, plugin: Plugin) -> Plugin:
-        """*plugin* in its state of now: what the scan says, what the policy forbids, what importing it brought."""
+    def _permitted(self, key: Key, plugin: Plugin) -> Plugin:
+        """What the policy says of *plugin*, else what the scan says, else what importing it brought."""
         refusal = self.policy.refusal(plugin)
         if refusal:
             return plugin.now(PluginState.BLOCKED, refusal)
         changed = self._states.get(key)
         if changed is None or plugin.state is PluginState.INCOMPATIBLE:
-            return plugin
-        if plugin.state is PluginState.AMBIGUOUS and changed.state is PluginState.LOADED:
             return plugin
         return plugin.now(changed.state, changed.reason)
 
@@ -298,14 +304,19 @@ def unknown(name: str, group: str, plugins: Sequence[Plugin]) -> str:
 
 
 def _near(name: str, known: Sequence[str]) -> list[str]:
-    """The known names that *name*, or a part of it, was probably meant to be: at most three, the nearest first."""
-    score: dict[str, float] = {}
-    for each in known:
-        for part in {each, each.partition(".")[0], each.rpartition(".")[2]}:
-            ratio = difflib.SequenceMatcher(None, name.lower(), part.lower()).ratio()
-            score[each] = max(score.get(each, 0.0), ratio)
-    best = max(score.values(), default=0.0)
-    return [each for each in sorted(score, key=lambda each: -score[each]) if score[each] >= max(0.72, best - 0.1)][:3]
+    """The known names that *name* was probably meant to be, at most three, the nearest first; one part will do."""
+    asked = name.rpartition(":")[2].lower()
+    score = {each: max(_alike(asked, part) for part in _parts(each, asked)) for each in known}
+    least = max(0.72, max(score.values(), default=0.0) - 0.1)
+    return [each for each in sorted(score, key=lambda each: -score[each]) if score[each] >= least][:3]
+
+
+def _parts(name: str, asked: str) -> set[str]:
+    return {name} if "." in asked else {name, name.partition(".")[0], name.rpartition(".")[2]}
+
+
+def _alike(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other.lower()).ratio()
 
 
 def _which(plugins: Sequence[Plugin]) -> str:

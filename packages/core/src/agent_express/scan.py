@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from .distributions import Installed, core_version, installed, normal
 from .errors import ManifestError
-from .manifest import CONTRACT, FILE, Manifest, ManifestEntry, read_manifest
+from .manifest import CONTRACT, FILE, Manifest, ManifestEntry, load_manifest, parse_manifest
 from .plugins import GROUPS, Plugin, PluginState
 from .versions import fits
 
@@ -27,7 +26,7 @@ class Found:
     """What one scan found.
 
     Attributes:
-        plugins: By group, name and distribution; incompatible and ambiguous ones say so.
+        plugins: By group, name and distribution; incompatible ones say so.
         offers: By distribution, normalised.
     """
 
@@ -50,7 +49,7 @@ class Scan:
         self._seen: object = None
         self.count = 0
         self._found = Found(MappingProxyType({}), MappingProxyType({}))
-        self._manifests: dict[tuple[str, str], Manifest | ManifestError] = {}
+        self._manifests: dict[tuple[str, str], _Written | None] = {}
 
     @property
     def path(self) -> Sequence[str]:
@@ -75,32 +74,26 @@ class Scan:
         Raises:
             ManifestError: The manifest is there and cannot be read.
         """
-        read = self._manifest(plugin)
-        if isinstance(read, ManifestError):
-            raise read
-        return read.entries.get(plugin.name) if read is not None else None
+        offer = self.found().offers.get(normal(plugin.distribution))
+        written = self._written(offer, plugin.target) if offer is not None else None
+        if written is None:
+            return None
+        if written.parsed is None:
+            written.parsed = parse_manifest(written.data(), str(written.path))
+        return written.parsed.entries.get(plugin.name)
 
     def manifest_path(self, plugin: Plugin) -> Path | None:
         """Where the manifest of its package lies."""
-        return self._file(self.found().offers[normal(plugin.distribution)], plugin.target)
-
-    def _manifest(self, plugin: Plugin) -> Manifest | ManifestError | None:
         offer = self.found().offers.get(normal(plugin.distribution))
-        if offer is None:
-            return None
-        key = (normal(plugin.distribution), _package(plugin.target))
-        if key not in self._manifests:
-            path = self._file(offer, plugin.target)
-            if path is None:
-                return None
-            try:
-                self._manifests[key] = read_manifest(path)
-            except ManifestError as error:
-                self._manifests[key] = error
-        return self._manifests[key]
+        written = self._written(offer, plugin.target) if offer is not None else None
+        return written.path if written is not None else None
 
-    def _file(self, offer: Installed, target: str) -> Path | None:
-        return offer.find(_package(target), FILE, self.path)
+    def _written(self, offer: Installed, target: str) -> _Written | None:
+        key = (normal(offer.name), _package(target))
+        if key not in self._manifests:
+            path = offer.find(key[1], FILE, self.path)
+            self._manifests[key] = _Written(path) if path is not None else None
+        return self._manifests[key]
 
     # --- the scan -------------------------------------------------------------------------------
 
@@ -108,11 +101,7 @@ class Scan:
         offers = {normal(offer.name): offer for offer in installed(self.path)}
         versions = {"agent-express": core_version(), **{name: offer.version for name, offer in offers.items()}}
         plugins = [plugin for offer in offers.values() for plugin in self._of(offer, versions)]
-        claimed: dict[tuple[str, str], list[Plugin]] = {}
-        for plugin in plugins:
-            claimed.setdefault((plugin.group, plugin.name), []).append(plugin)
-        clear = [_ambiguous(plugin, rivals) for rivals in claimed.values() for plugin in rivals]
-        ordered = sorted(clear, key=lambda each: (GROUPS.index(each.group), each.name, each.distribution))
+        ordered = sorted(plugins, key=lambda each: (GROUPS.index(each.group), each.name, each.distribution))
         return Found({(each.group, each.name, each.distribution): each for each in ordered}, offers)
 
     def _of(self, offer: Installed, versions: Mapping[str, str]) -> Iterator[Plugin]:
@@ -136,23 +125,28 @@ class Scan:
 
     def _contract(self, offer: Installed, target: str) -> int:
         """The contract that a package was built for; one without a manifest is taken to know this one."""
-        path = self._file(offer, target)
-        if path is None:
-            return CONTRACT
+        written = self._written(offer, target)
         try:
-            data: Any = json.loads(path.read_bytes())
-            contract: Any = data["contract"]
-        except (OSError, ValueError, TypeError, KeyError):
+            contract: Any = cast(Any, written.data())["contract"] if written is not None else CONTRACT
+        except (ManifestError, TypeError, KeyError):
             return CONTRACT  # whoever reads the manifest is told what is wrong with it
         return contract if isinstance(contract, int) else CONTRACT
 
 
-def _ambiguous(plugin: Plugin, rivals: Sequence[Plugin]) -> Plugin:
-    usable = [each for each in rivals if each.usable]
-    if len(usable) < 2 or not plugin.usable:
-        return plugin
-    names = " or ".join(sorted(each.qualified for each in usable))
-    return plugin.now(PluginState.AMBIGUOUS, f"{plugin.name!r} is offered by several packages: write {names}")
+class _Written:
+    """A manifest, read once and parsed when it is asked for: a list of plugins needs little of it."""
+
+    __slots__ = ("_data", "parsed", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.parsed: Manifest | None = None
+        self._data: object = None
+
+    def data(self) -> object:
+        if self._data is None:
+            self._data = load_manifest(self.path)
+        return self._data
 
 
 def _other_contract(name: str, version: str, contract: int) -> str:
