@@ -169,15 +169,15 @@ def _first_line(text: str) -> str:
 
 
 def _meant(value: Any) -> Any:
-    """A value in the one form in which it is compared: what is empty is left out."""
+    """A value in the one form in which it is compared: what is empty, and what is not so, counts as not said."""
     if isinstance(value, dict):
-        named = cast(Mapping[str, Any], value)
-        return {key: _meant(each) for key, each in named.items() if _meant(each) not in (None, "", False, [], {})}
+        meant = {key: _meant(each) for key, each in cast(Mapping[str, Any], value).items()}
+        return {key: each for key, each in meant.items() if each is not None} or None
     if isinstance(value, list | tuple):
-        return [_meant(each) for each in cast(list[Any], value)]
-    return None if value in ("", False) else value
+        return [_meant(each) for each in cast(list[Any], value)] or None
+    return None if value is False or value == "" else value
 
 
 def _shown(value: Any) -> str:
-    text = "nothing" if value in (None, [], {}) else json.dumps(value, ensure_ascii=False)
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 200 else f"{text[:199]}…"

@@ -66,8 +66,8 @@ class _Walk:
         kinds = self._kinds(schema)
         if self._from_file and isinstance(value, str) and any(kind.get("writeOnly") for kind in kinds):
             self.problems.append(SettingsProblem(path, f"a secret is never written as text: {_HOW}"))
-        if isinstance(value, dict):
-            held = cast(dict[str, Any], value)
+        if isinstance(value, Mapping):
+            held = cast(Mapping[str, Any], value)
             if path and _is_reference(held) and self._takes_text(held, kinds):
                 return self._secret(held, path)
             return {key: self.value(each, self._member(kinds, key), (*path, key)) for key, each in held.items()}
