@@ -67,7 +67,7 @@ def _holds(found: Key, operator: str, wanted: str) -> bool:
         case "<=":
             return found <= limit
         case ">":
-            return found > limit and not (_same_release(found, limit) and found[3] != _ABSENT and limit[3] == _ABSENT)
+            return found > limit and not _is_post_of(found, limit)
         case "<":
             return found < limit and not (_same_release(found, limit) and _is_pre(found) and not _is_pre(limit))
         case _:  # "~=": at least that, and the same up to the last part but one
@@ -92,6 +92,11 @@ def _starts_with(found: Key, prefix: str) -> bool:
 
 def _same_release(one: Key, other: Key) -> bool:
     return one[:2] == other[:2]
+
+
+def _is_post_of(found: Key, limit: Key) -> bool:
+    """Whether *found* is a post-release of just *limit*."""
+    return found[3] != _ABSENT and limit == (*found[:3], _ABSENT, (1, 0))
 
 
 def _is_pre(found: Key) -> bool:
