@@ -69,7 +69,7 @@ def _holds(found: Key, operator: str, wanted: str) -> bool:
         case ">":
             return found > limit and not _is_post_of(found, limit)
         case "<":
-            return found < limit and not (_same_release(found, limit) and _is_pre(found) and not _is_pre(limit))
+            return found < (limit if _is_pre(limit) else _first_of(limit))
         case _:  # "~=": at least that, and the same up to the last part but one
             return found >= limit and _starts_with(found, _stem(wanted))
 
@@ -90,13 +90,19 @@ def _starts_with(found: Key, prefix: str) -> bool:
     return found[0] == int(match["epoch"] or 0) and release[: len(wanted)] == wanted
 
 
-def _same_release(one: Key, other: Key) -> bool:
-    return one[:2] == other[:2]
+def _first_of(limit: Key) -> Key:
+    """The first thing that leads up to a version which is no pre-release: its ".dev0"."""
+    epoch, release, pre, post, _ = limit
+    return epoch, release, pre if post != _ABSENT else _NEVER, post, (0, 0)
 
 
 def _is_post_of(found: Key, limit: Key) -> bool:
-    """Whether *found* is a post-release of just *limit*."""
-    return found[3] != _ABSENT and limit == (*found[:3], _ABSENT, (1, 0))
+    """Whether *found* comes after *limit* as that, without a new release: ".post1" of it, or a step towards the next."""
+    if limit[4] != (1, 0):  # nothing comes between 1.dev1 and 1.dev2
+        return False
+    if limit[3] != _ABSENT:  # 1.post1 is followed by 1.post2.dev0
+        return False
+    return found[:3] == limit[:3] and found[3] != _ABSENT
 
 
 def _is_pre(found: Key) -> bool:
