@@ -88,7 +88,7 @@ def _api(workspace: Workspace) -> int:
         print("no release is tagged yet (v0.1.0, say): nothing to compare with")
         return OK
     if problems := api.check_api(workspace, tag):
-        return _fail(problems)
+        return _fail([*problems, api.ADVICE])
     print(f"no break since {tag} that the changelog does not tell of")
     return OK
 

@@ -7,21 +7,25 @@ documented then. A break is allowed where a fragment of the type "changed" or "r
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import griffe
 
-from releasing.commands import CommandError
 from releasing.fragments import BREAKING, EVERYWHERE, FOLDER, Fragment, read
-from releasing.notes import CHANGELOG, changelog, written
-from releasing.versions import VersionError, numbers
-from releasing.workspace import Workspace
+from releasing.notes import changelog, written
+from releasing.versions import VersionError, numbers, train
+from releasing.workspace import Package, Workspace
 
 DOCUMENTED = re.compile(r"^::: ([\w.]+)\s*$", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
+ADVICE = (
+    f"What has to break stands in {FOLDER.as_posix()}/AREA.WHAT.changed.md (or .removed.md), its name in backticks;"
+    " the name of its class or module will do."
+)
 
 
 @dataclass(frozen=True)
@@ -47,24 +51,6 @@ class Break:
         return not said.isdisjoint(".".join(parts[: length + 1]) for length in range(len(parts)))
 
 
-@dataclass(frozen=True)
-class Released:
-    """A package as it was released: its folder and its module."""
-
-    area: str
-    dist: str
-
-    @property
-    def module(self) -> str:
-        """The name it is imported by."""
-        return self.dist.replace("-", "_")
-
-    @property
-    def path(self) -> Path:
-        """Where its modules are, from the root."""
-        return Path("packages", self.area, "src")
-
-
 def last_release(workspace: Workspace) -> str | None:
     """Return the newest tag "v1.2.3" that the current commit comes after; None where there is none."""
     found = [tag for tag in workspace.git("tag", "--list", "v*", "--merged", "HEAD").split() if _is_release(tag)]
@@ -80,66 +66,65 @@ def _is_release(tag: str) -> bool:
 
 
 def check_api(workspace: Workspace, tag: str) -> list[str]:
-    """List each break since *tag* that no fragment tells of."""
-    told = [*read(workspace), *_told_since(workspace, tag)]
+    """List each break since *tag* that no fragment tells of, and a new version that is too small for what breaks."""
+    with _checked_out(workspace, tag) as old:
+        found = list(breaks(old, workspace))
+        told = [*read(workspace), *_told_since(old, workspace)]
+    new, before = workspace.core.version, tag[1:]
+    small = [f"{new} has breaks after {before}: set the next version by scripts/release bump minor"]
     return [
-        f"{found.told}: if it has to be, add {FOLDER.as_posix()}/{found.area}.<what>.changed.md or .removed.md"
-        f" that names `{found.name}`"
-        for found in breaks(workspace, tag)
-        if not any(found.is_told_in(fragment) for fragment in told)
+        *[one.told for one in found if not any(one.is_told_in(fragment) for fragment in told)],
+        *(small if found and new != before and train(new) == train(before) else []),
     ]
 
 
-def _told_since(workspace: Workspace, tag: str) -> Iterator[Fragment]:
-    """The fragments that went into the changelog after *tag*, for a version that has no tag yet."""
-    old = written(_at(workspace, tag, CHANGELOG))
-    for version, fragments in written(changelog(workspace)).items():
-        if version not in old:
+@contextmanager
+def _checked_out(workspace: Workspace, tag: str) -> Generator[Workspace]:
+    """The checkout as it was at *tag*, in another folder for a while."""
+    with TemporaryDirectory() as place:
+        folder = Path(place, "released")
+        workspace.git("worktree", "add", "--quiet", "--detach", str(folder), tag)
+        try:
+            yield Workspace(folder)
+        finally:
+            workspace.git("worktree", "remove", "--force", str(folder))
+
+
+def _told_since(old: Workspace, new: Workspace) -> Iterator[Fragment]:
+    """The fragments that went into the changelog since then, for a version that has no tag yet."""
+    known = written(changelog(old))
+    for version, fragments in written(changelog(new)).items():
+        if version not in known:
             yield from fragments
 
 
-def _at(workspace: Workspace, tag: str, path: Path) -> str:
-    """The text of a file as it was at *tag*; "" where there was none."""
-    try:
-        return workspace.git("show", f"{tag}:{path.as_posix()}")
-    except CommandError:
-        return ""
-
-
-def breaks(workspace: Workspace, tag: str) -> Iterator[Break]:
+def breaks(old: Workspace, new: Workspace) -> Iterator[Break]:
     """Find what does not work any more, package by package. A package that is new breaks nothing."""
-    documented = set(_documented(workspace, tag))
-    for package in _released(workspace, tag):
-        now = workspace.packages.get(package.dist)
+    documented = set(_documented(old))
+    for package in old.packages.values():
+        now = new.packages.get(package.dist)
         if now is None:
             yield Break(package.area, package.dist, f"{package.dist}: the package was removed")
-            continue
-        old = griffe.load_git(
-            package.module, ref=tag, repo=workspace.root, search_paths=[package.path], allow_inspection=False
-        )
-        search = [workspace.root / package.path]
-        new = griffe.load(package.module, search_paths=search, allow_inspection=False, try_relative_path=False)
-        yield from _compare(package, old, new, documented)
+        else:
+            yield from _compare(package, _load(package), _load(now), documented)
 
 
-def _released(workspace: Workspace, tag: str) -> Iterator[Released]:
-    for path in workspace.git("ls-tree", "-r", "--name-only", tag, "packages").split("\n"):
-        if re.fullmatch(r"packages/[^/]+/pyproject\.toml", path):
-            pyproject = tomllib.loads(_at(workspace, tag, Path(path)))
-            yield Released(path.split("/")[1], str(pyproject["project"]["name"]))
-
-
-def _documented(workspace: Workspace, tag: str) -> Iterator[str]:
-    """The modules in the reference of that release."""
-    for path in workspace.git("ls-tree", "-r", "--name-only", tag, "docs").split("\n"):
-        if path.endswith(".md"):
-            yield from DOCUMENTED.findall(_at(workspace, tag, Path(path)))
+def _documented(workspace: Workspace) -> Iterator[str]:
+    """The modules in the reference."""
+    for path in sorted(workspace.root.glob("docs/**/*.md")):
+        yield from DOCUMENTED.findall(path.read_text(encoding="utf-8"))
 
 
 Tree = griffe.Object | griffe.Alias
 
 
-def _compare(package: Released, old: Tree, new: Tree, documented: Iterable[str]) -> Iterator[Break]:
+def _load(package: Package) -> Tree:
+    """Read the modules of *package*; nothing is imported."""
+    search = [package.source.parent]
+    return griffe.load(package.module, search_paths=search, allow_inspection=False, try_relative_path=False)
+
+
+def _compare(package: Package, old: Tree, new: Tree, documented: Iterable[str]) -> Iterator[Break]:
     _make_private(old, {package.module, *documented})
     seen: set[str] = set()
     for found in griffe.find_breaking_changes(old, new):
