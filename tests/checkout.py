@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-ROOT = Path(__file__).resolve().parents[1]
+from releasing import workspace
+
+ROOT = workspace.HERE.root
 Where = Literal["module", "typing", "function"]
 
 
@@ -115,30 +116,8 @@ class Module:
 
 
 @dataclass(frozen=True)
-class Package:
-    """A folder in `packages/`."""
-
-    folder: Path
-
-    @property
-    def area(self) -> str:
-        return self.folder.name
-
-    @cached_property
-    def pyproject(self) -> dict[str, Any]:
-        return tomllib.loads((self.folder / "pyproject.toml").read_text(encoding="utf-8"))
-
-    @property
-    def dist(self) -> str:
-        return str(self.pyproject["project"]["name"])
-
-    @property
-    def module(self) -> str:
-        return self.dist.replace("-", "_")
-
-    @property
-    def source(self) -> Path:
-        return self.folder / "src" / self.module
+class Package(workspace.Package):
+    """A folder in `packages/`, with its modules."""
 
     @cached_property
     def modules(self) -> dict[str, Module]:

@@ -20,6 +20,8 @@ from releasing.notes import changelog, written
 from releasing.versions import VersionError, numbers, train
 from releasing.workspace import Package, Workspace
 
+Tree = griffe.Object | griffe.Alias
+
 DOCUMENTED = re.compile(r"^::: ([\w.]+)\s*$", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
 ADVICE = (
@@ -113,9 +115,6 @@ def _documented(workspace: Workspace) -> Iterator[str]:
     """The modules in the reference."""
     for path in sorted(workspace.root.glob("docs/**/*.md")):
         yield from DOCUMENTED.findall(path.read_text(encoding="utf-8"))
-
-
-Tree = griffe.Object | griffe.Alias
 
 
 def _load(package: Package) -> Tree:

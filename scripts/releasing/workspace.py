@@ -15,7 +15,7 @@ CORE = "agent-express"
 """The distribution of the framework; those beside it are named after it."""
 
 RIM = frozenset({"cli", "conformance", "deep"})
-"""The areas that put other areas together: they may need any package, every other area needs core alone."""
+"""The areas that put others together: they may import and need any package. Every other area needs core alone."""
 
 
 def is_sibling(dist: str) -> bool:

@@ -13,6 +13,8 @@ import pytest
 from checkout import CORE, OTHERS, PACKAGES, Import, Module, Package, is_third_party
 from packaging.requirements import Requirement
 
+from releasing.workspace import RIM
+
 # Each module of core imports only what stands above it; a folder counts as one.
 ORDER = [
     "errors",
@@ -96,9 +98,6 @@ LOADED = {"core": PYDANTIC | {"importlib_metadata", "zipp"}, "cli": LIGHT["cli"]
 
 # Imported under another name than that of the distribution which brings it.
 BROUGHT_BY = {"pydantic_core": "pydantic", "click": "typer"}
-
-# Packages at the rim, which put areas together: they may import them, nobody imports these.
-RIM = {"cli", "deep", "conformance"}
 
 
 every_package = pytest.mark.parametrize("package", list(PACKAGES.values()), ids=list(PACKAGES))
