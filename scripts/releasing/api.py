@@ -26,7 +26,7 @@ DOCUMENTED = re.compile(r"^::: ([\w.]+)\s*$", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
 ADVICE = (
     f"What has to break stands in {FOLDER.as_posix()}/AREA.WHAT.changed.md (or .removed.md), its name in backticks;"
-    " the name of its class or module will do."
+    " the name of its class will do."
 )
 
 
