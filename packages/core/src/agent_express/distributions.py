@@ -6,11 +6,12 @@ backport of the same module is used.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -55,33 +56,29 @@ class Requirement:
 
 
 class Installed:
-    """One installed distribution, read as far as it is asked.
+    """One installed distribution.
 
     Attributes:
+        name: Its name, as it writes it.
+        key: Its name, as names are compared.
+        version: Its version; "0" where the metadata lacks one.
         entries: Group, name and target of its entry points for this framework.
     """
 
-    __slots__ = ("_dist", "_headers", "entries")
+    __slots__ = ("_dist", "_requires", "entries", "key", "name", "version")
 
     def __init__(self, dist: Any, entries: tuple[tuple[str, str, str], ...]) -> None:
-        self._dist = dist
-        self._headers: dict[str, list[str]] | None = None
-        self.entries = entries
+        self._dist, self.entries = dist, entries
+        head = _head(dist)  # parsing the whole of it as an e-mail takes twenty times as long
+        self.name = next((value for header, value in head if header == "Name"), "unknown")
+        self.version = next((value for header, value in head if header == "Version"), "0")
+        self.key = normal(self.name)
+        self._requires = [value for header, value in head if header == "Requires-Dist"]
 
     @property
-    def name(self) -> str:
-        """Its name, as it writes it."""
-        return self._first("Name") or "unknown"
-
-    @property
-    def version(self) -> str:
-        """Its version; "0" where the metadata lacks one."""
-        return self._first("Version") or "0"
-
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What it requires without an extra."""
-        found = (_REQUIREMENT.match(line) for line in self._read().get("Requires-Dist", ()))
+    def siblings(self) -> tuple[Requirement, ...]:
+        """What it requires of this framework's own packages, without an extra."""
+        found = [_REQUIREMENT.match(line) for line in self._requires if normal(line[:13]) == "agent-express"]
         return tuple(
             Requirement(normal(match[1]), match[2].replace(" ", ""))
             for match in found
@@ -105,27 +102,11 @@ class Installed:
 
     def find(self, package: str, file: str, path: Sequence[str]) -> Path | None:
         """Find *file* in the folder of its top-level package, without importing that."""
-        beside = Path(str(self._dist.locate_file(f"{package}/{file}")))
-        if beside.is_file():
-            return beside
-        for folder in path:
-            found = Path(folder, package, file)
-            if found.is_file():
-                return found
+        for folder in (str(self._dist.locate_file("")), *path):
+            found = os.path.join(folder, package, file)  # noqa: PTH118 - for each plugin and folder; a Path is dear
+            if os.path.isfile(found):  # noqa: PTH113
+                return Path(found)
         return _by_finder(package, file)
-
-    def _first(self, header: str) -> str:
-        return next(iter(self._read().get(header, ())), "")
-
-    def _read(self) -> dict[str, list[str]]:
-        """The headers that matter; parsing the whole of them as an e-mail takes twenty times as long."""
-        if self._headers is None:
-            text = self._dist.read_text("METADATA") or self._dist.read_text("PKG-INFO") or ""
-            head = text.replace("\r\n", "\n").partition("\n\n")[0]
-            self._headers = {}
-            for name, value in _HEADER.findall(head):
-                self._headers.setdefault(name, []).append(value)
-        return self._headers
 
 
 def installed(path: Sequence[str]) -> Iterator[Installed]:
@@ -139,9 +120,8 @@ def installed(path: Sequence[str]) -> Iterator[Installed]:
         if PREFIX not in text:
             continue
         found = Installed(dist, tuple(_entries(text)))
-        name = normal(found.name)
-        if name not in seen:
-            seen.add(name)
+        if found.key not in seen:
+            seen.add(found.key)
             yield found
 
 
@@ -154,9 +134,15 @@ def core_version() -> str:
         return "0"
 
 
+@lru_cache(maxsize=4096)
 def normal(name: str) -> str:
     """A distribution's name as packaging compares it: "Agent.Express_foo" is "agent-express-foo"."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _head(dist: Any) -> list[tuple[str, str]]:
+    text = dist.read_text("METADATA") or dist.read_text("PKG-INFO") or ""
+    return _HEADER.findall(text.replace("\r\n", "\n").partition("\n\n")[0])
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:

@@ -15,7 +15,6 @@ from .events import Failed, SessionClosed
 from .log import Log
 from .loop import record_state
 from .middleware import Entry
-from .onion import compose
 from .runtime import OpenAgent
 from .state import State
 from .stream import settle
@@ -127,11 +126,11 @@ class LiveSession:
 
     async def open(self) -> None:
         """Enter the session hooks, in a task that also leaves them."""
-        hooks = self.runtime.session_hooks
-        if hooks:
+        chain = self.runtime.session
+        if chain is not None:
             loop = asyncio.get_running_loop()
             self.ready, self.closing = loop.create_future(), loop.create_future()
-            chain = compose("session", hooks, self._body, None, self.runtime.observer)
+            self.record.stay_open = self._stay_open
             self.owner = loop.create_task(cast(Any, chain(SessionContext(self.record))))
             self.owner.add_done_callback(self._owner_ended)
             await self.wait_ready()
@@ -146,7 +145,7 @@ class LiveSession:
         if self.ready is not None:
             await asyncio.shield(self.ready)
 
-    async def _body(self, ctx: SessionContext) -> None:
+    async def _stay_open(self, ctx: SessionContext) -> None:
         self.record.opening = False
         if self.ready is not None and not self.ready.done():
             self.ready.set_result(None)
@@ -228,7 +227,8 @@ class LiveSession:
         except StateError as error:
             self.record.log.append(Failed("state", str(error)))
         self.record.log.append(SessionClosed())
-        self.record.wake_deferred = None  # the two hold each other; without this only the collector frees them
+        # The two hold each other; without this only the collector frees them.
+        self.record.wake_deferred = self.record.stay_open = None
         if self.runtime.sessions.get(self.record.id) is self:
             del self.runtime.sessions[self.record.id]
         if self.gone is not None:

@@ -22,13 +22,24 @@ from .errors import (
     PluginError,
     UnknownPluginError,
 )
-from .manifest import ManifestEntry
-from .origins import origin_of
+from .manifest import ManifestEntry, Offered, StateField
+from .origins import Origin, origin_of
 from .plugins import GROUPS, Plugin, PluginState, Policy
 from .references import import_attr
 from .scan import Key, Scan
 from .secrets import Secrets, resolve_secret
 from .settings import Settings
+
+__all__ = [
+    # find and make
+    "registry", "Registry",
+    # what is known of a plugin
+    "Plugin", "PluginState", "Provenance", "GROUPS", "ManifestEntry", "StateField", "Offered", "Origin", "origin_of",
+    # who may use which
+    "Policy",
+    # settings
+    "Settings", "Secrets", "resolve_secret",
+]  # fmt: skip
 
 ONE = {
     "middleware": "middleware",

@@ -9,7 +9,17 @@ from typing import Any, cast
 from .asks import ask
 from .chains import Chains, hooks_of
 from .checks import read
-from .contexts import AgentInfo, AnyTool, AskOptions, InitContext, NestedOptions, SessionRecord, TurnContext, places_of
+from .contexts import (
+    AgentInfo,
+    AnyTool,
+    AskOptions,
+    InitContext,
+    NestedOptions,
+    SessionContext,
+    SessionRecord,
+    TurnContext,
+    places_of,
+)
 from .errors import UseError
 from .events import Event, ToolRegistered
 from .lifecycle import Owner, Step
@@ -18,7 +28,7 @@ from .messages import Message, Named, Section, ToolDef
 from .middleware import Entry, owners
 from .models import resolve_model
 from .nested import run_nested
-from .onion import Observer
+from .onion import Observer, compose
 from .state import Layout
 from .stream import tell
 from .tools import Tool
@@ -38,7 +48,8 @@ class OpenAgent:
         for tool in [tool for entry in entries for tool in entry.tools]:
             self.take_tool(self.tools, tool)
         self.chains = Chains(entries, observer)
-        self.session_hooks = hooks_of(entries, "session")
+        hooks = hooks_of(entries, "session")
+        self.session = compose("session", hooks, _session_core, None, observer) if hooks else None
         self.layout = Layout(owners((*entries, *self.tool_entries)))
         self.allowed = CORE_EVENTS | {kind for entry in entries for kind in entry.events}
         self.system = (Section("instructions", info.instructions),) if info.instructions else ()
@@ -159,6 +170,11 @@ def _check_without_life(tool: Tool, entries: Sequence[Entry], by: str) -> None:
                 f"{by or 'use'}: {entry.name} around tool {tool.name!r} has init, dispose or state: register the tool "
                 "in init; a tool of one session or turn takes plain tool hooks"
             )
+
+
+async def _session_core(ctx: SessionContext) -> None:
+    """Innermost in the session onion: the time that the session is open."""
+    await cast(Any, ctx._session.stay_open)(ctx)
 
 
 def entry_step(entry: Entry, runtime: Any) -> Step | None:

@@ -89,7 +89,7 @@ class Scan:
         return written.path if written is not None else None
 
     def _written(self, offer: Installed, target: str) -> _Written | None:
-        key = (normal(offer.name), _package(target))
+        key = (offer.key, _package(target))
         if key not in self._manifests:
             path = offer.find(key[1], FILE, self.path)
             self._manifests[key] = _Written(path) if path is not None else None
@@ -98,7 +98,7 @@ class Scan:
     # --- the scan -------------------------------------------------------------------------------
 
     def _scan(self) -> Found:
-        offers = {normal(offer.name): offer for offer in installed(self.path)}
+        offers = {offer.key: offer for offer in installed(self.path)}
         versions = {"agent-express": core_version(), **{name: offer.version for name, offer in offers.items()}}
         plugins = [plugin for offer in offers.values() for plugin in self._of(offer, versions)]
         ordered = sorted(plugins, key=lambda each: (GROUPS.index(each.group), each.name, each.distribution))
@@ -107,8 +107,8 @@ class Scan:
     def _of(self, offer: Installed, versions: Mapping[str, str]) -> Iterator[Plugin]:
         name, version = offer.name, offer.version
         reason = ""
-        for need in offer.requirements:
-            have = versions.get(need.name, "") if need.name.startswith("agent-express") else ""
+        for need in offer.siblings:
+            have = versions.get(need.name, "")
             if have and not fits(have, need.ranges):
                 reason = f"{name} {version} requires {need}, installed is {have}: pip install --upgrade {name}"
         contracts: dict[str, int] = {}

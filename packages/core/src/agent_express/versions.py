@@ -7,6 +7,7 @@ them: nothing else here needs one, and every agent would have to install it.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TypeAlias
 
 Key: TypeAlias = tuple[int, tuple[int, ...], tuple[int, int], tuple[int, int], tuple[int, int]]
@@ -24,6 +25,7 @@ _CLAUSE = re.compile(r"(===|~=|==|!=|<=|>=|<|>)\s*([^\s,]+)")
 _NEVER, _FINAL, _ABSENT = (-1, 0), (3, 0), (-1, -1)
 
 
+@lru_cache(maxsize=256)
 def fits(version: str, ranges: str) -> bool:
     """Whether *version* lies within *ranges*, such as ">=0.1,<0.2"; a pre-release counts as what it leads up to.
 
@@ -97,7 +99,7 @@ def _first_of(limit: Key) -> Key:
 
 
 def _is_post_of(found: Key, limit: Key) -> bool:
-    """Whether *found* comes after *limit* as that, without a new release: ".post1" of it, or a step towards the next."""
+    """Whether *found* is a post-release of *limit*."""
     if limit[4] != (1, 0):  # nothing comes between 1.dev1 and 1.dev2
         return False
     if limit[3] != _ABSENT:  # 1.post1 is followed by 1.post2.dev0

@@ -131,6 +131,7 @@ class SessionRecord:
     turn: TurnRecord | None = None
     deferred: deque[tuple[str, Callable[[], Awaitable[Any]]]] | None = None
     wake_deferred: Callable[[], None] | None = None
+    stay_open: Callable[[Any], Awaitable[None]] | None = None
     allowed: frozenset[type[Event]] = frozenset()
     path: str = ""
     enclosing: TurnRecord | None = None
