@@ -146,8 +146,12 @@ class StackError(UseError):
     """
 
     def __init__(self, path: Path, problems: Sequence[Any]) -> None:
-        super().__init__("\n".join(map(str, problems)))
+        super().__init__("\n".join(f"{_place(path, problem)}: {problem}" for problem in problems))
         self.path, self.problems = path, tuple(problems)
+
+
+def _place(path: Path, problem: Any) -> str:
+    return f"{path}:{problem.line}:{problem.column}" if problem.line else str(path)
 
 
 class HookError(ExpressError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,6 +40,33 @@ class Ordered(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Broken:
+    """A rule that a stack breaks: *entry* must stand *side* ("outside" or "inside") of *other*, and does not."""
+
+    entry: Ordered
+    side: str
+    other: Ordered
+
+    def __str__(self) -> str:
+        return f"{self.entry.name} must stand {self.side} of {self.other.name}"
+
+
+def broken_rules(entries: Sequence[Ordered]) -> Iterator[Broken]:
+    """Find the rules of order that *entries*, outermost first, break."""
+    for position, entry in enumerate(entries):
+        for rule in entry.order.outside:
+            yield from (Broken(entry, "outside", other) for other in entries[:position] if other.matches(rule))
+        for rule in entry.order.inside:
+            yield from (Broken(entry, "inside", other) for other in entries[position + 1 :] if other.matches(rule))
+
+
+def better_order(entries: Sequence[Ordered]) -> str:
+    """Say in which order *entries* would break no rule, moving as few as can be."""
+    better = _sorted(entries)
+    return f"this order would do: {', '.join(better)}" if better else "their rules contradict each other"
+
+
 def check_order(entries: Sequence[Ordered], *, opening: bool = False) -> None:
     """Refuse a stack that breaks a rule of one of its members.
 
@@ -50,24 +77,13 @@ def check_order(entries: Sequence[Ordered], *, opening: bool = False) -> None:
     Raises:
         OrderError: Which rule, and an order that would do.
     """
-    for position, entry in enumerate(entries):
-        for rule in entry.order.outside:
-            for other in entries[:position]:
-                if other.matches(rule):
-                    raise OrderError(_broken(entry, "outside", other, entries))
-        for rule in entry.order.inside:
-            for other in entries[position + 1 :]:
-                if other.matches(rule):
-                    raise OrderError(_broken(entry, "inside", other, entries))
-        for rule in entry.order.requires if opening else ():
+    broken = next(broken_rules(entries), None)
+    if broken is not None:
+        raise OrderError(f"{broken}; {better_order(entries)}")
+    for entry in entries if opening else ():
+        for rule in entry.order.requires:
             if not any(other.matches(rule) for other in entries):
                 raise OrderError(f"{entry.name} requires {rule!r}, and no middleware in use is that; add it with use()")
-
-
-def _broken(entry: Ordered, side: str, other: Ordered, entries: Sequence[Ordered]) -> str:
-    better = _sorted(entries)
-    advice = f"this order would do: {', '.join(better)}" if better else "their rules contradict each other"
-    return f"{entry.name} must stand {side} of {other.name}; {advice}"
 
 
 def _sorted(entries: Sequence[Ordered]) -> list[str] | None:

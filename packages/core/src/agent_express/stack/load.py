@@ -1,0 +1,84 @@
+"""Read a stack file and build it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import PluginError, StackError
+from ..registry import Registry
+from ..registry import registry as own_registry
+from ..secrets import Secrets, resolve_secret
+from .build import Builder
+from .document import read_document
+from .file import UNLIMITED, StackFile
+from .loaded import Stack
+from .local import put_on_path
+from .lock import refuse_drift
+from .making import Maker
+from .problems import Report
+from .reading import read_reporting
+
+
+def load_stack(
+    path: Path | str,
+    *,
+    profile: str = "",
+    registry: Registry | None = None,
+    secrets: Secrets = resolve_secret,
+    locked: bool = False,
+) -> Stack:
+    """Read the stack file at *path* and build what it names; a pyproject.toml is read at `[tool.agent-express]`.
+
+    Modules beside the file can be imported from then on. Nothing is opened.
+
+    Args:
+        path: The file.
+        profile: The profile to apply; "" for none.
+        registry: The plugins to build it from; those installed here where it is left out.
+        secrets: What resolves the secrets in settings.
+        locked: Whether what is installed must be what the lock beside the file says.
+
+    Raises:
+        StackError: All that is wrong, with line and column.
+    """
+    where = Path(path)
+    document = read_document(where)
+    report = Report(document.places)
+    file = read_reporting(document.data, report, profile)
+    return _build(file, where, report, registry, secrets, locked=locked)
+
+
+def build_stack(
+    file: StackFile,
+    path: Path | str,
+    *,
+    registry: Registry | None = None,
+    secrets: Secrets = resolve_secret,
+    locked: bool = False,
+) -> Stack:
+    """Build what `read_stack` read from another form than TOML; see `load_stack`."""
+    return _build(file, Path(path), Report(file.places), registry, secrets, locked=locked)
+
+
+def _build(
+    file: StackFile, path: Path, report: Report, registry: Registry | None, secrets: Secrets, *, locked: bool
+) -> Stack:
+    if locked and report.problems:
+        raise StackError(path, report.sorted())
+    if any(":" in text for _, text in file.mentions):
+        put_on_path(path.parent)
+    stack = None
+    try:
+        plugins = registry or own_registry()
+        if file.policy != UNLIMITED:
+            plugins = plugins.with_policy(file.policy)
+        if locked:
+            refuse_drift(file, path, plugins)
+        stack = Builder(file, path, Maker(plugins, secrets, path.parent, report)).build()
+    except PluginError as error:  # the policy is strict, and a plugin that nobody need use is not right
+        report.add(str(error), ("plugins", "strict"))
+    if stack is None:
+        raise StackError(path, report.sorted())
+    if locked:
+        refuse_drift(file, path, stack.registry, stack.layers)
+    return stack

@@ -1,0 +1,167 @@
+"""From a name in a stack file to the object: an installed plugin, or own code, "module:attr"."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..distributions import normal
+from ..errors import SettingsError, UseError
+from ..manifest import ManifestEntry
+from ..plugins import Plugin
+from ..references import import_attr, is_reference
+from ..registry import Registry
+from ..secrets import Secrets
+from ..settings import Settings
+from ..tools import Tool
+from .local import check_home
+from .positions import KeyPath
+from .problems import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a name means: *plugin*, or own code where that is None.
+
+    Attributes:
+        text: As written.
+        plugin: The plugin; None for own code.
+        path: Where it is written.
+    """
+
+    text: str
+    plugin: Plugin | None
+    path: KeyPath
+
+    @property
+    def target(self) -> str:
+        """Where it lies, "module:attr"."""
+        return self.plugin.target if self.plugin is not None else self.text
+
+
+class Maker:
+    """Finds and makes what a stack file names; what goes wrong is reported, and None returned.
+
+    Args:
+        registry: The plugins.
+        secrets: What resolves the secrets in settings.
+        folder: The stack file's: where own code and files are looked for.
+        report: Told of what goes wrong.
+    """
+
+    def __init__(self, registry: Registry, secrets: Secrets, folder: Path, report: Report) -> None:
+        self.registry, self.folder, self.report = registry, folder, report
+        self._secrets = secrets
+        self.plugins = registry.plugins()
+
+    def find(self, text: str, group: str, path: KeyPath) -> Found | None:
+        """Look *text* up; nothing is imported."""
+        if is_own(text, group, self.plugins):
+            return Found(text, None, path)
+        try:
+            return Found(text, self.registry.find(text, group), path)
+        except UseError as error:
+            self.report.add(str(error), path)
+            return None
+
+    def make(self, found: Found, config: Mapping[str, Any], path: KeyPath, *given: Any) -> Any:
+        """Make the object.
+
+        Args:
+            found: What is to be made.
+            config: Its settings as written.
+            path: Where these stand, or would.
+            given: What a factory takes before its settings.
+        """
+        with self.reporting(found.text, found.path, path):
+            factory = self._factory(found)
+            if not is_factory(factory):
+                if config:
+                    self.report.add(f"{found.text} takes no settings: it is {_kind(factory)}", path)
+                return factory
+            return Settings.of(factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
+        return None
+
+    def own(self, text: str, path: KeyPath) -> Any:
+        """Import own code."""
+        with self.reporting(text, path, path):
+            return self._factory(Found(text, None, path))
+        return None
+
+    @contextmanager
+    def reporting(self, text: str, path: KeyPath, config: KeyPath) -> Iterator[None]:
+        """Report what the body raises.
+
+        Args:
+            text: What is made.
+            path: Where that is written.
+            config: Where its settings stand, or would.
+        """
+        try:
+            yield
+        except SettingsError as error:
+            for problem in error.problems:
+                unknown = problem.message.startswith("no such setting")
+                self.report.add(f"{text}: {problem}", (*config, *problem.path), at_key=unknown)
+        except UseError as error:
+            self.report.add(str(error), path)
+        except (TypeError, ValueError) as error:  # of inspect.signature: a builtin tells nothing of its parameters
+            self.report.add(f"{text} cannot be called with settings: {error}", path)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """For whatever makes an object of settings from the file."""
+        return {"secrets": self._secrets, "base": self.folder, "from_file": True}
+
+    def manifest(self, plugin: Plugin | None) -> ManifestEntry | None:
+        """What is said of *plugin*; a manifest that cannot be read says nothing, and is for `plugins doctor` to tell."""
+        try:
+            return self.registry.manifest(plugin) if plugin is not None else None
+        except UseError:
+            return None
+
+    def _factory(self, found: Found) -> Any:
+        if found.plugin is not None:
+            return self.registry.load(found.plugin)
+        factory = import_attr(found.text)
+        check_home(found.text, self.folder)
+        return factory
+
+
+def is_own(text: str, group: str, plugins: Iterable[Plugin]) -> bool:
+    """Whether *text* is own code: "module:attr", and not a plugin written "distribution:name".
+
+    Where the part before the colon is a distribution, what it offers comes first.
+    """
+    if not is_reference(text):
+        return False
+    left, _, right = text.partition(":")
+    return not any(each.name == right and each.group == group and normal(each.distribution) == normal(left)
+                   for each in plugins)  # fmt: skip
+
+
+def split_provider(text: str, plugins: Iterable[Plugin]) -> tuple[str, str]:
+    """A model's plugin and name: of "openai:gpt-5" both, of "openai", "distribution:openai" or own code the first."""
+    head, colon, rest = text.partition(":")
+    if not colon or any(each.group == "models" and each.qualified == text for each in plugins):
+        return text, ""
+    is_provider = any(each.group == "models" and each.name == head for each in plugins)
+    return (head, rest) if is_provider else (text, "")
+
+
+def is_factory(thing: Any) -> bool:
+    """Whether *thing* makes the object, rather than being it: a hook function or a ready object is used as it is."""
+    if inspect.iscoroutinefunction(thing) or inspect.isasyncgenfunction(thing):
+        return False
+    return isinstance(thing, type | functools.partial) or inspect.isroutine(thing)
+
+
+def _kind(thing: Any) -> str:
+    if inspect.isroutine(thing):
+        return "a hook function"
+    return "a tool" if isinstance(thing, Tool) else f"a ready {type(thing).__name__}"
