@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, cast, overload
 
@@ -73,6 +75,23 @@ class Agent:
         self._closing: asyncio.Task[None] | None = None
         self._users = 0
         self.use(list(tools), list(use))
+
+    @classmethod
+    def from_stack(cls, path: str | os.PathLike[str], *, agent: str = "", profile: str = "") -> Agent:
+        """Make the agent of a stack file; `agent_express.stack.load_stack` tells more of it.
+
+        Args:
+            path: The file, "agent.toml" say.
+            agent: Its name, where the file has several; it is then mounted in the file's App.
+            profile: The profile to apply.
+
+        Raises:
+            StackError: All that is wrong in the file, with line and column.
+            UseError: The file has no agent of that name.
+        """
+        stacks = import_module("agent_express.stack")  # builds agents, so it stands after them and is loaded for this
+        found: Agent = stacks.load_stack(path, profile=profile).agent(agent)
+        return found
 
     def use(self, *things: Usable) -> Self:
         """Add middleware, functions, tools, and lists of these, outermost first.

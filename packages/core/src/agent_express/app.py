@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
@@ -35,6 +37,23 @@ class App:
         self._owner: Owner | None = None
         self._opened: list[Agent] = []
         self._tools: list[Tool] = []
+
+    @classmethod
+    def from_stack(cls, path: str | os.PathLike[str], *, profile: str = "") -> App:
+        """Make the App of a stack file that has several agents, as `[agents.NAME]`.
+
+        Args:
+            path: The file, "agent.toml" say.
+            profile: The profile to apply.
+
+        Raises:
+            StackError: All that is wrong in the file, with line and column.
+            UseError: The file has a single agent.
+        """
+        found: App | None = import_module("agent_express.stack").load_stack(path, profile=profile).app
+        if found is None:
+            raise UseError(f"{os.fspath(path)} has a single [agent]: write Agent.from_stack(...), or [agents.NAME]")
+        return found
 
     def use(self, *things: Usable) -> Self:
         """Add middleware around all agents, outermost first; before agents are mounted.

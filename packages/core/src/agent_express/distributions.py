@@ -134,6 +134,12 @@ def core_version() -> str:
         return "0"
 
 
+def brought_by(module: str) -> str:
+    """The distribution that a top-level module was installed with, "name==version"; "" where none was."""
+    names = metadata.packages_distributions().get(module)
+    return f"{names[0]}=={metadata.version(names[0])}" if names else ""
+
+
 @lru_cache(maxsize=4096)
 def normal(name: str) -> str:
     """A distribution's name as packaging compares it: "Agent.Express_foo" is "agent-express-foo"."""

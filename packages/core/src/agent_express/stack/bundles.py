@@ -69,9 +69,7 @@ class _Bundle:
         wrong += [(name, change.path) for name, change in self._table.override.items()]
         for name, path in wrong if names else ():
             if name not in names:
-                self._report.add(
-                    f"{self._name} has no layer {name!r}", path, advice=meant(name, names), at_key=True
-                )
+                self._report.add(f"{self._name} has no layer {name!r}", path, advice=meant(name, names), at_key=True)
 
     def _member(self, entry: Entry, change: OverrideTable | None, substitute: Found | None) -> None:
         plugin = self._maker.registry.of(entry.thing)
@@ -95,9 +93,7 @@ class _Bundle:
             advice = f'write without = ["{entry.name}"]'
             self._report.add(f"{self._name} brings {entry.name}: {plugin.reason}", path, advice=advice)
         elif self._layers.take(entry, path):
-            self._layers.add(
-                entry.name, plugin, path, target=_target(entry, plugin), entry=entry, bundle=self._name
-            )
+            self._layers.add(entry.name, plugin, path, target=_target(entry, plugin), entry=entry, bundle=self._name)
 
     def _configure(self, entry: Entry, plugin: Plugin | None, change: OverrideTable) -> None:
         """Make the layer anew, with the settings that the bundle gave it and those that differ."""

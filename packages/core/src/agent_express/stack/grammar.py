@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .shapes import Either, Flag, Free, Items, Named, Number, Table, Text
+from collections.abc import Mapping
+
+from .shapes import Either, Flag, Free, Items, Named, Number, Shape, Table, Text
 
 LIMITS = Table(
     {
@@ -38,7 +40,7 @@ INSTRUCTIONS = Either(
     "The first section of the system prompt, or the file that holds it.",
 )
 
-_AGENT = {
+_AGENT: Mapping[str, Shape] = {
     "model": MODEL,
     "instructions": INSTRUCTIONS,
     "tools": Items(Text(ref="local"), "Tools of your own code, each as module:attribute."),
@@ -69,7 +71,7 @@ OVERRIDE = Table(
     description="What differs for one layer of a bundle.",
 )
 
-_ENTRY = {
+_ENTRY: Mapping[str, Shape] = {
     "plugin": Text("An installed middleware, or your own code as module:attribute.", ref="plugin"),
     "bundle": Text("An installed bundle, or your own code as module:attribute.", ref="bundle"),
     "enabled": Flag("Whether it is built."),

@@ -54,7 +54,7 @@ class Layers:
         """Take the plugin, or own code, that one `[[use]]` names."""
         found = self.maker.find(table.plugin, "middleware", (*table.path, "plugin"))
         if found is None:
-            return
+            return None
         if not table.enabled:
             name = table.name or short_name(table.plugin)
             return self.add(name, found.plugin, table.path, target=found.target, enabled=False, config=table.config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ..errors import PluginError, StackError
@@ -20,7 +21,7 @@ from .reading import read_reporting
 
 
 def load_stack(
-    path: Path | str,
+    path: str | os.PathLike[str],
     *,
     profile: str = "",
     registry: Registry | None = None,
@@ -50,7 +51,7 @@ def load_stack(
 
 def build_stack(
     file: StackFile,
-    path: Path | str,
+    path: str | os.PathLike[str],
     *,
     registry: Registry | None = None,
     secrets: Secrets = resolve_secret,

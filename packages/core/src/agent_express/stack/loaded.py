@@ -15,7 +15,7 @@ from ..middleware import Entry
 from ..plugins import Plugin, Policy
 from ..registry import Registry
 from ..tools import Tool
-from .file import StackFile
+from .file import UNLIMITED, StackFile
 from .words import meant
 
 
@@ -92,7 +92,7 @@ class Stack:
     app: App | None = None
     layers: tuple[StackLayer, ...] = ()
     tools: tuple[StackTool, ...] = ()
-    policy: Policy = Policy()
+    policy: Policy = UNLIMITED
     registry: Registry = field(default_factory=Registry, repr=False, compare=False)
 
     def agent(self, name: str = "") -> Agent:

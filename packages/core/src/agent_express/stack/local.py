@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
-from ..distributions import metadata
+from ..distributions import brought_by
 from ..errors import BrokenPluginError
 
 
@@ -54,8 +54,7 @@ def distribution_of(module: str, folder: Path) -> str:
     place = Path(spec.origin) if spec is not None and spec.origin is not None else None
     if place is None or (folder.resolve() in place.resolve().parents and "site-packages" not in place.parts):
         return ""
-    names = metadata.packages_distributions().get(module)
-    return f"{names[0]}=={metadata.version(names[0])}" if names else ""
+    return brought_by(module)
 
 
 def _spec(module: str, folder: Path) -> ModuleSpec | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,23 +78,25 @@ class Maker:
             path: Where these stand, or would.
             given: What a factory takes before its settings.
         """
+        made: Any = None
         with self.reporting(found.text, found.path, path):
-            factory = self._factory(found)
-            if not is_factory(factory):
-                if config:
-                    self.report.add(f"{found.text} takes no settings: it is {_kind(factory)}", path)
-                return factory
-            return Settings.of(factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
-        return None
+            made = self._factory(found)
+            if is_factory(made):
+                factory, made = made, None
+                made = Settings.of(factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
+            elif config:
+                self.report.add(f"{found.text} takes no settings: it is {_kind(made)}", path)
+        return made
 
     def own(self, text: str, path: KeyPath) -> Any:
         """Import own code."""
+        found: Any = None
         with self.reporting(text, path, path):
-            return self._factory(Found(text, None, path))
-        return None
+            found = self._factory(Found(text, None, path))
+        return found
 
     @contextmanager
-    def reporting(self, text: str, path: KeyPath, config: KeyPath) -> Iterator[None]:
+    def reporting(self, text: str, path: KeyPath, config: KeyPath) -> Generator[None]:
         """Report what the body raises.
 
         Args:
@@ -119,7 +121,7 @@ class Maker:
         return {"secrets": self._secrets, "base": self.folder, "from_file": True}
 
     def manifest(self, plugin: Plugin | None) -> ManifestEntry | None:
-        """What is said of *plugin*; a manifest that cannot be read says nothing, and is for `plugins doctor` to tell."""
+        """What its package says of *plugin*; nothing where that cannot be read, which is for the doctor to tell."""
         try:
             return self.registry.manifest(plugin) if plugin is not None else None
         except UseError:

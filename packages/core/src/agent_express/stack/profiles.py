@@ -41,7 +41,9 @@ def apply_profile(data: Mapping[str, Any], name: str, report: Report) -> tuple[R
         change = table(table(profile, "agents"), agent)
         laid = _agent(table(agents, agent), {k: v for k, v in change.items() if k != "use"}, target, origin, moves)
         if "use" in change:
-            laid["use"] = _entries(laid.get("use"), table(change, "use"), (*target, "use"), (*origin, "use"), moves, report)
+            laid["use"] = _entries(
+                laid.get("use"), table(change, "use"), (*target, "use"), (*origin, "use"), moves, report
+            )
         made["agents"] = {**table(made, "agents"), agent: laid}
     return made, moves
 
@@ -69,10 +71,8 @@ def _laid(base: Raw, change: Raw, target: KeyPath, source: KeyPath, moves: Moves
     return {**base, **change}
 
 
-def _entries(
-    given: Any, changes: Raw, target: KeyPath, source: KeyPath, moves: Moves, report: Report
-) -> list[Any]:
-    entries: list[Any] = list(cast("list[Any]", given)) if isinstance(given, list) else []
+def _entries(given: Any, changes: Raw, target: KeyPath, source: KeyPath, moves: Moves, report: Report) -> list[Any]:
+    entries: list[Any] = list(given) if isinstance(given, list) else []
     for name in changes:
         place = find_entry(entries, name, (*source, name), report)
         if place is not None:
@@ -99,7 +99,9 @@ def find_entry(entries: Iterable[Any], name: str, path: KeyPath, report: Report)
     if len(places) == 1:
         return places[0]
     if places:
-        report.add(f"{len(places)} entries are called {name!r}", path, advice="give them a name = of their own", at_key=True)
+        report.add(
+            f"{len(places)} entries are called {name!r}", path, advice="give them a name = of their own", at_key=True
+        )
     else:
         known = dict.fromkeys(each[-1] for each in names if each)
         report.add(f"no entry is called {name!r}", path, advice=meant(name, known), at_key=True)

@@ -125,9 +125,7 @@ class _Reader:
         for key in ("without", "override"):
             if key in raw and kinds == ["plugin"]:
                 advice = "take it away, or write bundle instead of plugin"
-                self._report.add(
-                    f"{key!r} in {header(path)} is for bundles", (*path, key), advice=advice, at_key=True
-                )
+                self._report.add(f"{key!r} in {header(path)} is for bundles", (*path, key), advice=advice, at_key=True)
         return UseTable(
             plugin=text(raw, "plugin"),
             bundle=text(raw, "bundle") if kinds == ["bundle"] else "",
@@ -177,14 +175,14 @@ def _texts(held: Mapping[str, Any], key: str) -> Iterator[str]:
     """The texts in the list at *key*; "" for what is none, so that each keeps its place."""
     found = held.get(key)
     if isinstance(found, list):
-        yield from (each if isinstance(each, str) else "" for each in cast("list[Any]", found))
+        yield from (each if isinstance(each, str) else "" for each in found)
 
 
 def _tables(found: Any) -> Iterator[tuple[int | str, Raw]]:
     """The tables in a list with their indexes, or in a table with their keys."""
     pairs: Iterable[tuple[int | str, Any]] = ()
     if isinstance(found, list):
-        pairs = enumerate(cast("list[Any]", found))
+        pairs = enumerate(found)
     elif isinstance(found, dict):
         pairs = cast(Raw, found).items()
     for key, each in pairs:

@@ -140,7 +140,7 @@ class Items:
         if not isinstance(value, list):
             advice = f"write {header((*path, 0))}" if isinstance(value, dict) else ""
             return _wrong(self, value, path, report, advice)
-        for number, each in enumerate(cast("list[Any]", value)):
+        for number, each in enumerate(value):
             self.item.check(each, (*path, number), report)
         return None
 
