@@ -130,10 +130,10 @@ class Builder:
         full = table.plugin or table.name
         if not table.plugin or (not table.name and split_provider(full, self._maker.plugins)[1]):
             at = (*table.path, "plugin" if table.plugin else "name")
-            made: Any = None
-            with self._maker.reporting(full, at, config):
-                made = make_model(self._maker.registry, full, table.config, **self._maker.options)
-            return made
+            return self._maker.attempt(
+                full, at, config,
+                lambda: make_model(self._maker.registry, full, table.config, **self._maker.options),
+            )  # fmt: skip
         found = self._maker.find(table.plugin, "models", (*table.path, "plugin"))
         if found is None:
             return None

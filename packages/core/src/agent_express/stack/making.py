@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,34 +77,36 @@ class Maker:
             path: Where these stand, or would.
             given: What a factory takes before its settings.
         """
-        made: Any = None
-        with self.reporting(found.text, found.path, path):
-            made = self._factory(found)
-            if is_factory(made):
-                factory, made = made, None
-                made = Settings.of(factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
-            elif config:
-                self.report.add(f"{found.text} takes no settings: it is {_kind(made)}", path)
-        return made
+        return self.attempt(found.text, found.path, path, lambda: self._make(found, config, path, given))
+
+    def _make(self, found: Found, config: Mapping[str, Any], path: KeyPath, given: tuple[Any, ...]) -> Any:
+        factory = self._factory(found)
+        if is_factory(factory):
+            made = Settings.of(factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
+            if made is None:
+                self.report.add(
+                    f"{found.text} gives nothing", found.path, advice="does its function return what it makes?"
+                )
+            return made
+        if config:
+            self.report.add(f"{found.text} takes no settings: it is {_kind(factory)}", path)
+        return factory
 
     def own(self, text: str, path: KeyPath) -> Any:
         """Import own code."""
-        found: Any = None
-        with self.reporting(text, path, path):
-            found = self._factory(Found(text, None, path))
-        return found
+        return self.attempt(text, path, path, lambda: self._factory(Found(text, None, path)))
 
-    @contextmanager
-    def reporting(self, text: str, path: KeyPath, config: KeyPath) -> Generator[None]:
-        """Report what the body raises.
+    def attempt(self, text: str, path: KeyPath, config: KeyPath, make: Callable[[], Any]) -> Any:
+        """Call *make*; what it raises is reported, and None returned.
 
         Args:
             text: What is made.
             path: Where that is written.
             config: Where its settings stand, or would.
+            make: Makes it.
         """
         try:
-            yield
+            return make()
         except SettingsError as error:
             for problem in error.problems:
                 unknown = problem.message.startswith("no such setting")
@@ -114,6 +115,7 @@ class Maker:
             self.report.add(str(error), path)
         except (TypeError, ValueError) as error:  # of inspect.signature: a builtin tells nothing of its parameters
             self.report.add(f"{text} cannot be called with settings: {error}", path)
+        return None
 
     @property
     def options(self) -> dict[str, Any]:
