@@ -41,7 +41,7 @@ class Builder:
         """Build it; None where something was reported."""
         outer = Layers(self._maker)
         self._use(outer, self._file.use)
-        agents = {name: self._agent(table, outer.entries) for name, table in self._file.agents.items()}
+        agents = {name: self._agent(table, outer) for name, table in self._file.agents.items()}
         app = self._app(outer.entries, agents) if self._file.is_app else None
         if self._report.problems:
             return None
@@ -65,7 +65,7 @@ class Builder:
         layers.check_order()
         self._layers += layers.layers
 
-    def _agent(self, table: AgentTable, outer: Sequence[Entry]) -> Agent | None:
+    def _agent(self, table: AgentTable, outer: Layers) -> Agent | None:
         called = table.name if self._file.is_app else ""
         layers = Layers(self._maker, called, outer)
         for place, text in enumerate(table.tools):

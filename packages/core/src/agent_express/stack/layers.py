@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 from ..checks import Stack as Together
@@ -27,12 +26,12 @@ class Layers:
         outer: What stands around them: the App's.
     """
 
-    def __init__(self, maker: Maker, agent: str = "", outer: Sequence[Entry] = ()) -> None:
+    def __init__(self, maker: Maker, agent: str = "", outer: Layers | None = None) -> None:
         self.maker, self.report = maker, maker.report
         self._agent = agent
-        self._outer = tuple(outer)
-        self._together = Together(outer)
-        self._paths: dict[str, KeyPath] = {entry.name: () for entry in outer}
+        self._outer: list[Entry] = outer.entries if outer is not None else []
+        self._together = Together(self._outer)
+        self._paths: dict[str, KeyPath] = {**outer._paths} if outer is not None else {}
         self.entries: list[Entry] = []
         self.layers: list[StackLayer] = []
 
@@ -47,8 +46,7 @@ class Layers:
         for broken in broken_rules(together):
             entry, other = cast(Entry, broken.entry), cast(Entry, broken.other)
             if not {id(entry), id(other)} <= outer:
-                path = self._paths[entry.name] or self._paths[other.name]
-                self.report.add(str(broken), path, advice=better_order(together))
+                self.report.add(str(broken), self._paths[entry.name], advice=better_order(together))
 
     def use(self, table: UseTable) -> None:
         """Take the plugin, or own code, that one `[[use]]` names."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..distributions import normal
-from ..errors import SettingsError, UseError
+from ..errors import SettingsError, UnknownPluginError, UseError
 from ..manifest import ManifestEntry
 from ..plugins import Plugin
 from ..references import import_attr, is_reference
@@ -134,6 +134,8 @@ class Maker:
             return self.registry.load(found.plugin)
         factory = import_attr(found.text)
         check_home(found.text, self.folder)
+        if factory is None:
+            raise UnknownPluginError(f"{found.text} is None")
         return factory
 
 
