@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +17,7 @@ from .bundles import use_bundle
 from .file import AgentTable, ModelTable, StackFile, UseTable
 from .layers import Layers
 from .loaded import Stack, StackLayer, StackTool
-from .making import Maker, split_provider
+from .making import Maker, is_function, split_provider
 from .positions import KeyPath
 
 
@@ -104,8 +103,8 @@ class Builder:
         if found is None:
             return None
         if not isinstance(found, Tool):
-            advice = "decorate the function with @tool" if inspect.isroutine(found) else ""
-            kind = "a function" if inspect.isroutine(found) else f"a {type(found).__name__}"
+            advice = "decorate the function with @tool" if is_function(found) else ""
+            kind = "a function" if is_function(found) else f"a {type(found).__name__}"
             return self._report.add(f"{text} is {kind}, expected a tool", path, advice=advice)
         if layers.tool(found, path) is not None:
             place = self._report.places.value(path)

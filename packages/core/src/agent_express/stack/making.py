@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -164,10 +163,15 @@ def is_factory(thing: Any) -> bool:
     """Whether *thing* makes the object, rather than being it: a hook function or a ready object is used as it is."""
     if inspect.iscoroutinefunction(thing) or inspect.isasyncgenfunction(thing):
         return False
-    return isinstance(thing, type | functools.partial) or inspect.isroutine(thing)
+    return isinstance(thing, type) or is_function(thing)
+
+
+def is_function(thing: Any) -> bool:
+    """Whether *thing* is a function; `inspect.isroutine` takes a `Tool` for one."""
+    return inspect.isfunction(thing) or inspect.ismethod(thing) or inspect.isbuiltin(thing)
 
 
 def _kind(thing: Any) -> str:
-    if inspect.isroutine(thing):
+    if is_function(thing):
         return "a hook function"
     return "a tool" if isinstance(thing, Tool) else f"a ready {type(thing).__name__}"
