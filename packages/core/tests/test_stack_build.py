@@ -73,7 +73,7 @@ def test_a_layer_knows_its_plugin_its_place_and_its_settings_as_written(
 ) -> None:
     monkeypatch.setenv("BUDGET_KEY", "s3cret")
     stack = project.load(
-        f'{HEAD}\n[[use]]\nplugin = "parts.budget"\nname = "cap"\nconfig = {{ limit = 5, key = {{ env = "BUDGET_KEY" }} }}\n'
+        f'{HEAD}\n[[use]]\nplugin = "parts.budget"\nname = "cap"\nconfig = {{ limit = 5, key.env = "BUDGET_KEY" }}\n'
     )
     (layer,) = stack.layers
     assert (layer.name, layer.line, layer.column, layer.agent, layer.bundle) == ("cap", 4, 1, "", "")

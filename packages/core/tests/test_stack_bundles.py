@@ -96,36 +96,42 @@ def test_settings_alone_change_what_the_bundle_has_set_and_leave_the_rest(projec
 
 def test_settings_alone_cannot_change_a_layer_made_by_hand(project: Project) -> None:
     project.write("own_bundles.py", MADE)
-    assert project.problems(f'{HEAD}[[use]]\nbundle = "own_bundles:by_hand"\noverride.budget.config = {{ limit = 9 }}\n') == [
+    text = f'{HEAD}[[use]]\nbundle = "own_bundles:by_hand"\noverride.budget.config = {{ limit = 9 }}\n'
+    (problem,) = project.problems(text)
+    assert problem == (
         "agent.toml:5:10: own_bundles:by_hand makes budget by hand, so its settings are not known; "
         'write plugin = "parts.budget" and all of its settings'
-    ]
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f'{DEEP}without = ["todo", "memroy"]\n', ["5:12: parts.deep has no layer 'todo'; there are: trace, budget, memory",
-                                                  "5:20: parts.deep has no layer 'memroy'; meant 'memory'?"]),
-        (f"{DEEP}override.memroy.enabled = false\n", ["5:10: parts.deep has no layer 'memroy'; meant 'memory'?"]),
-        (f'{DEEP}override.memory.plugin = "parts.memroy"\n', ["5:26: no middleware 'parts.memroy' is installed; nearest: "
-                                                             "parts.memory (agent-express-parts 1.0.0)"]),
-        (f'{DEEP}override.budget = {{ plugin = "parts.budget" }}\n', ["5:19: parts.budget: limit: this setting is required: "
-                                                                     "Tokens; at least 1."]),
-        (f"{DEEP}config.limt = 3\n", ["5:8: parts.deep: limt: no such setting; meant 'limit'?"]),
-        (f'{HEAD}[[use]]\nbundle = "parts.dep"\n', ["4:10: no bundle 'parts.dep' is installed; nearest: parts.deep "
-                                                    "(agent-express-parts 1.0.0)"]),
-        (f'{HEAD}[[use]]\nbundle = "own_bundles:single"\n', ["4:10: own_bundles:single gives a Budget, expected a list; "
-                                                             "write plugin instead of bundle"]),
-        (f'{HEAD}[[use]]\nplugin = "own_bundles:by_hand"\n', ["4:10: own_bundles:by_hand gives a list; write bundle instead "
-                                                             "of plugin"]),
-        (f'{DEEP}[[use]]\nplugin = "parts.memory"\n', ["5:1: a layer is called 'memory' already, on line 3; write "
-                                                      'name = "memory-2"']),
+        (f'{DEEP}without = ["todo"]\n', "5:12: parts.deep has no layer 'todo'; there are: trace, budget, memory"),
+        (f'{DEEP}without = ["trace", "memroy"]\n', "5:21: parts.deep has no layer 'memroy'; meant 'memory'?"),
+        (f"{DEEP}override.memroy.enabled = false\n", "5:10: parts.deep has no layer 'memroy'; meant 'memory'?"),
+        (
+            f'{DEEP}override.memory.plugin = "parts.memroy"\n',
+            "5:26: no middleware 'parts.memroy' is installed; nearest",
+        ),
+        (
+            f'{DEEP}override.budget = {{ plugin = "parts.budget" }}\n',
+            "5:19: parts.budget: limit: this setting is required",
+        ),
+        (f"{DEEP}config.limt = 3\n", "5:8: parts.deep: limt: no such setting; meant 'limit'?"),
+        (f'{HEAD}[[use]]\nbundle = "parts.dep"\n', "4:10: no bundle 'parts.dep' is installed; nearest: parts.deep ("),
+        (
+            f'{HEAD}[[use]]\nbundle = "own_bundles:single"\n',
+            "4:10: own_bundles:single gives a Budget, expected a list; ",
+        ),
+        (f'{HEAD}[[use]]\nplugin = "own_bundles:by_hand"\n', "4:10: own_bundles:by_hand gives a list; write bundle "),
+        (f'{DEEP}[[use]]\nplugin = "parts.memory"\n', "5:1: a layer is called 'memory' already, on line 3; write "),
     ],
-)  # fmt: skip
-def test_a_fault_in_a_bundle_stands_where_it_was_written(project: Project, text: str, expected: list[str]) -> None:
+)
+def test_a_fault_in_a_bundle_stands_where_it_was_written(project: Project, text: str, expected: str) -> None:
     project.write("own_bundles.py", MADE)
-    assert project.problems(text) == [f"agent.toml:{each}" for each in expected]
+    (problem,) = project.problems(text)
+    assert problem.startswith(f"agent.toml:{expected}")
 
 
 def test_a_function_that_is_no_bundle_because_it_is_async_is_told_without_a_warning(project: Project) -> None:
@@ -136,9 +142,10 @@ def test_a_function_that_is_no_bundle_because_it_is_async_is_told_without_a_warn
 
 def test_a_bundle_does_not_bring_in_what_is_blocked(project: Project) -> None:
     text = f'{DEEP}[plugins]\nblock = ["parts.memory"]\n'
-    assert project.problems(text) == [
+    (problem,) = project.problems(text)
+    assert problem == (
         "agent.toml:3:1: parts.deep brings memory: parts.memory is blocked by 'parts.memory' in block of [plugins]; "
         'write without = ["memory"]'
-    ]
+    )
     stack = project.load(text.replace("[plugins]", 'without = ["memory"]\n[plugins]'))
     assert list(entries(stack)) == ["trace", "budget"]

@@ -95,7 +95,10 @@ def test_what_is_used_as_it_is_takes_no_settings(project: Project, name: str, ki
         ("own_layers:plain", "own_layers:plain is a function, expected a tool; decorate the function with @tool"),
         ("own_layers:READY", "own_layers:READY is a AuditTrail, expected a tool"),
         ("own_layers:refnd", "own_layers:refnd: own_layers has no 'refnd'; was 'refund' meant?"),
-        ("own_layer:refund", "own_layer:refund: there is no module 'own_layer'; looked in the installed packages and in"),
+        (
+            "own_layer:refund",
+            "own_layer:refund: there is no module 'own_layer'; looked in the installed packages and in",
+        ),
         ("own_layers.refund", '"own_layers.refund" names no tool; write it as "module:attribute", such as'),
         ("own_layers.py:refund", "own_layers.py:refund: there is no module 'own_layers.py'; looked in"),
     ],

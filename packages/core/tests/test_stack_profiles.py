@@ -121,7 +121,7 @@ def test_a_profile_that_is_not_there_is_told_with_the_nearest(project: Project) 
 def test_names_in_a_profile_that_is_not_applied_are_checked_too(project: Project) -> None:
     text = STACK + '[[use]]\nplugin = "parts.memory"\nname = "parts.budget"\n'
     assert project.problems(
-        f"{text}[profile.a.use.bugdet]\n[profile.b.agents.sales]\n[profile.c.use.\"parts.budget\"]\n"
+        f'{text}[profile.a.use.bugdet]\n[profile.b.agents.sales]\n[profile.c.use."parts.budget"]\n'
     ) == [
         "agent.toml:21:16: no entry is called 'bugdet'; meant 'budget'?",
         "agent.toml:22:19: profile 'b' changes the agent 'sales', and there is none",

@@ -104,7 +104,9 @@ AGENTS = Named(
 PROFILE = Table(
     {
         "agent": AGENT,
-        "agents": Named(Table({**_AGENT, "use": CHANGES}, name="changed-agent", hints=_AGENT_HINTS)),
+        "agents": Named(
+            Table({**_AGENT, "use": CHANGES}, name="changed-agent", hints=_AGENT_HINTS), "Agents that differ, by name."
+        ),
         "use": CHANGES,
     },
     name="profile",

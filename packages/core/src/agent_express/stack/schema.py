@@ -45,8 +45,9 @@ def stack_schema(registry: Registry) -> Schema:
     defs |= _names(offered, registry)
     settings = {plugin: _settings(plugin, registry, defs) for held in offered.values() for plugin in held}
     for table, key, group in _CHOICES:
-        choices = [_choice(key, plugin, settings[plugin], defs) for plugin in offered[group]]
-        defs[table].setdefault("allOf", []).extend(each for each in choices if each)
+        choices = [choice for plugin in offered[group] if (choice := _choice(key, plugin, settings[plugin], defs))]
+        if choices:
+            defs[table].setdefault("allOf", []).extend(choices)
     defs["use"] |= {
         "oneOf": [{"required": ["plugin"]}, {"required": ["bundle"]}],
         "dependentRequired": {"without": ["bundle"], "override": ["bundle"]},
