@@ -17,6 +17,7 @@ from agent_express.stack import Stack, load_stack
 from agent_express.testing.distributions import write_distribution
 
 PARTS = '''
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, SecretStr
@@ -69,6 +70,13 @@ class Trace(Layer):
         self.to, self.labels = to, labels or {}
 
 
+class Gate(Layer):
+    """Ask before a tool runs."""
+
+    def __init__(self, ask: Callable[[str], bool]) -> None:
+        self.ask = ask
+
+
 class Search(Layer):
     @tool
     async def search(self, words: str) -> str:
@@ -93,6 +101,7 @@ ENTRY_POINTS = {
         "parts.budget": "agent_express_parts:Budget",
         "parts.memory": "agent_express_parts:Memory",
         "parts.trace": "agent_express_parts:Trace",
+        "parts.gate": "agent_express_parts:Gate",
         "parts.search": "agent_express_parts:Search",
     },
     "bundles": {"parts.deep": "agent_express_parts:deep"},

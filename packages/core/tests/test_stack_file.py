@@ -127,6 +127,11 @@ def test_a_file_in_types_is_as_it_was_written() -> None:
     assert (file.policy.block, file.policy.strict, file.is_app) == (("evil.*",), True, False)
 
 
+def test_keys_of_another_form_that_are_no_text_are_told_too() -> None:
+    with pytest.raises(StackError, match=r"unknown key '3' in \[agent\]; there are: name, model"):
+        read_stack({"agent": {"model": "x", 3: 4}, "agents": {5: {"model": "x"}}}, "agent.yaml")
+
+
 def test_data_of_another_form_is_checked_alike_without_lines() -> None:
     with pytest.raises(StackError, match=r"^agent.yaml: unknown key 'modle' in \[agent\]; meant 'model'\?\n") as caught:
         read_stack({"agent": {"modle": "x"}}, "agent.yaml")

@@ -160,6 +160,24 @@ def test_own_code_of_an_installed_package_is_locked_by_its_version(project: Proj
     assert tomllib.loads(lock(stack))["own"] == {"agent_express_parts": "agent-express-parts==1.0.0"}
 
 
+def test_own_code_that_settings_refer_to_is_locked_and_what_only_looks_like_it_is_not(project: Project) -> None:
+    project.write("own_rules.py", "def ask(tool: str) -> bool:\n    return True\n")
+    stack = project.load(
+        """\
+        [agent]
+        model = "scripted:x"
+        [[use]]
+        plugin = "parts.gate"
+        config.ask = "own_rules:ask"
+        [[use]]
+        plugin = "parts.memory"
+        config.path = "json:store"
+        """
+    )
+    held = tomllib.loads(lock(stack))
+    assert (list(held["files"]), "own" in held) == (["own_rules.py"], False)
+
+
 @pytest.mark.parametrize(
     ("stack", "expected"),
     [("agent.toml", "agent.lock"), ("staging.toml", "staging.lock"), ("pyproject.toml", "agent.lock")],

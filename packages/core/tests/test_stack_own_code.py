@@ -80,6 +80,17 @@ def test_own_code_takes_settings_as_a_plugin_does(project: Project) -> None:
     assert problem == "agent.toml:5:8: own_layers:AuditTrail: paht: no such setting; meant 'path'?"
 
 
+def test_settings_refer_to_own_code_too(project: Project) -> None:
+    project.write("own_rules.py", "def ask(tool: str) -> bool:\n    return True\n")
+    stack = project.load(f'{HEAD}[[use]]\nplugin = "parts.gate"\nconfig.ask = "own_rules:ask"\n')
+    gate: Any = entries(stack)["gate"]
+    assert gate.ask("refund") is True
+    (problem,) = project.problems(f'{HEAD}[[use]]\nplugin = "parts.gate"\nconfig.ask = "own_rules:aks"\n')
+    assert problem.startswith(
+        "agent.toml:5:14: parts.gate: ask: own_rules:aks: own_rules has no 'aks'; was 'ask' meant?"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "kind"), [("watch", "a hook function"), ("refund", "a tool"), ("READY", "a ready AuditTrail")]
 )

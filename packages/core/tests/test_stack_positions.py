@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_express.stack import KeyPath, Position, positions
+from agent_express.stack import KeyPath, Position, find_positions
 
 BLANKS = st.sampled_from(["", " ", "\t", "  "])
 BREAKS = st.sampled_from(["\n", "\n\n", " # a [comment] = \"no\" 'value'\n", "\n\t# ]]\n", " \n"])
@@ -194,14 +194,14 @@ def paths(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 
 @given(documents())
 def test_every_key_and_value_is_found_where_it_was_written(document: Writer) -> None:
-    found = positions(document.text)
+    found = find_positions(document.text)
     assert found.keys == document.keys
     assert found.values == document.values
 
 
 @given(documents())
 def test_what_has_a_place_is_what_the_parser_reads(document: Writer) -> None:
-    found = positions(document.text)
+    found = find_positions(document.text)
     assert set(found.values) == set(found.keys) == set(paths(tomllib.loads(document.text)))
 
 
@@ -242,18 +242,18 @@ plugin = "c.d"
 def test_a_table_stands_at_its_header_and_a_key_at_its_first_letter(
     path: KeyPath, key: tuple[int, int], value: tuple[int, int]
 ) -> None:
-    found = positions(SAMPLE)
+    found = find_positions(SAMPLE)
     assert (found.key(path), found.value(path)) == (Position(*key), Position(*value))
 
 
 def test_what_is_not_written_stands_where_it_would() -> None:
-    found = positions(SAMPLE)
+    found = find_positions(SAMPLE)
     assert found.value(("use", 1, "config", "limit")) == Position(12, 1)
     assert found.key(("agent", "name")) == Position(3, 1)
     assert found.value(("nothing",)) == Position(0, 0)
 
 
 def test_a_header_counts_more_than_a_table_that_its_children_imply() -> None:
-    found = positions("[a.b]\nx = 1\n[a]\ny = 2\n")
+    found = find_positions("[a.b]\nx = 1\n[a]\ny = 2\n")
     assert found.value(("a",)) == Position(3, 1)
     assert found.key(("a",)) == Position(3, 2)

@@ -22,7 +22,8 @@ HEAD = '[agent]\nmodel = "scripted:x"\n'
 @pytest.fixture
 def described(project: Project) -> Project:
     """A project whose installed package has a manifest, and is not imported."""
-    example = {"entries": {"parts.budget": {"example": {"limit": 5}}}, "contract": 1}
+    examples = {"parts.budget": {"limit": 5}, "parts.gate": {"ask": "builtins:bool"}}
+    example = {"contract": 1, "entries": {name: {"example": held} for name, held in examples.items()}}
     manifest = describe_package(ENTRY_POINTS, example)
     (project.site / "agent_express_parts/agent_express.json").write_text(json.dumps(manifest), encoding="utf-8")
     del sys.modules["agent_express_parts"]
@@ -52,6 +53,7 @@ GOOD = {
     "a secret in the place of a text": f'{HEAD}[[use]]\nplugin = "parts.memory"\nconfig.path.file = "place"\n',
     "nested settings": f'{HEAD}[[use]]\nplugin = "parts.trace"\nconfig.to = {{ host = "h", port = 1 }}\n',
     "settings by free names": f'{HEAD}[[use]]\nplugin = "parts.trace"\nconfig.labels = {{ a = "b" }}\n',
+    "own code in settings": f'{HEAD}[[use]]\nplugin = "parts.gate"\nconfig.ask = "shop.rules:ask"\n',
     "own code": f'{HEAD}[[use]]\nplugin = "shop.layers:Audit"\nconfig = {{ anything = [1] }}\n',
     "a disabled plugin without what it needs": f'{HEAD}[[use]]\nplugin = "parts.budget"\nenabled = false\n',
     "a bundle": (

@@ -14,7 +14,7 @@ What happens to a file, each module knowing only those above it:
     making      a name and settings -> the object, of a plugin or of own code
     layers      the entries -> one onion; bundles, too
     build       the typed file -> agents, and the App that holds them
-    lock        what a stack is made of, and whether that has changed
+    lockfile    what a stack is made of, and whether that has changed
     load        all of it
     schema      one JSON schema for editors
 """
@@ -25,9 +25,9 @@ from .document import Document, read_document
 from .file import AgentTable, ModelTable, OverrideTable, StackFile, UseTable
 from .load import build_stack, load_stack
 from .loaded import Stack, StackLayer, StackTool
-from .lock import drift, lock, lock_path
+from .lockfile import drift, lock, lock_path
 from .places import Places
-from .positions import KeyPath, Position, Positions, positions
+from .positions import KeyPath, Position, Positions, find_positions
 from .problems import StackProblem
 from .reading import read_stack
 from .schema import stack_schema
@@ -36,7 +36,8 @@ __all__ = [
     # read and build
     "load_stack", "Stack", "StackLayer", "StackTool", "StackProblem",
     # other forms than TOML
-    "read_stack", "build_stack", "Places", "Position", "Positions", "KeyPath", "positions", "read_document", "Document",
+    "read_stack", "build_stack", "Places", "Position", "Positions", "KeyPath",
+    "find_positions", "read_document", "Document",
     # as written
     "StackFile", "AgentTable", "UseTable", "OverrideTable", "ModelTable",
     # the lock

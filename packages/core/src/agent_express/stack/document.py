@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import StackError
 from .places import Places
-from .positions import KeyPath, Position, positions
+from .positions import KeyPath, Position, find_positions
 from .problems import StackProblem
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -44,7 +44,7 @@ def read_document(path: Path) -> Document:
     text = _text(path)
     try:
         data: Any = tomllib.loads(text)
-        found = positions(text)
+        found = find_positions(text)
     except RecursionError:
         raise StackError(path, [StackProblem("not TOML that can be read: it is nested too deep")]) from None
     except ValueError as error:

@@ -91,7 +91,8 @@ class StackFile:
         policy: Of `[plugins]`.
         profile: The one that was applied; "" for none.
         profiles: Those there are.
-        mentions: All that is named under any profile, by group: ("middleware", "guards.cost-cap").
+        mentions: All that is named under any profile, by group: ("middleware", "guards.cost-cap"); in the groups
+            "tools" and "settings" own code, in the latter what only looks like it, too.
         places: Where everything stands.
     """
 

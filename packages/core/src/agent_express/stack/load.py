@@ -14,7 +14,7 @@ from .document import read_document
 from .file import UNLIMITED, StackFile
 from .loaded import Stack
 from .local import put_on_path
-from .lock import refuse_drift
+from .lockfile import refuse_drift
 from .making import Maker
 from .problems import Report
 from .reading import read_reporting

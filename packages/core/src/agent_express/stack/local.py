@@ -40,6 +40,11 @@ def check_home(text: str, folder: Path) -> None:
         )
 
 
+def is_beside(module: str, folder: Path) -> bool:
+    """Whether a top-level module lies beside the stack file."""
+    return PathFinder.find_spec(module, [str(folder.resolve())]) is not None
+
+
 def digests(module: str, folder: Path) -> dict[str, str]:
     """The digest of each file of a top-level module, or of a package with all below it, by its path from *folder*.
 

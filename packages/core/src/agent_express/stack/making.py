@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..distributions import normal
-from ..errors import SettingsError, UnknownPluginError, UseError
+from ..errors import BrokenPluginError, SettingsError, UnknownPluginError, UseError
 from ..manifest import ManifestEntry
 from ..plugins import Plugin
 from ..references import import_attr, is_reference
@@ -81,7 +81,7 @@ class Maker:
     def _make(self, found: Found, config: Mapping[str, Any], path: KeyPath, given: tuple[Any, ...]) -> Any:
         factory = self._factory(found)
         if is_factory(factory):
-            made = Settings.of(factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
+            made = _settings(found.text, factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
             if made is None:
                 self.report.add(
                     f"{found.text} gives nothing", found.path, advice="does its function return what it makes?"
@@ -112,8 +112,6 @@ class Maker:
                 self.report.add(f"{text}: {problem}", (*config, *problem.path), at_key=unknown)
         except UseError as error:
             self.report.add(str(error), path)
-        except (TypeError, ValueError) as error:  # of inspect.signature: a builtin tells nothing of its parameters
-            self.report.add(f"{text} cannot be called with settings: {error}", path)
         return None
 
     @property
@@ -169,6 +167,13 @@ def is_factory(thing: Any) -> bool:
 def is_function(thing: Any) -> bool:
     """Whether *thing* is a function; `inspect.isroutine` takes a `Tool` for one."""
     return inspect.isfunction(thing) or inspect.ismethod(thing) or inspect.isbuiltin(thing)
+
+
+def _settings(text: str, factory: Any, given: int) -> Settings:
+    try:
+        return Settings.of(factory, given)
+    except (TypeError, ValueError) as error:  # of inspect.signature: a builtin tells nothing of its parameters
+        raise BrokenPluginError(f"{text} cannot be called with settings: {error}") from error
 
 
 def _kind(thing: Any) -> str:

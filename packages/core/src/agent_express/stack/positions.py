@@ -55,7 +55,7 @@ class Positions:
         return self.values.get(path, Position())
 
 
-def positions(text: str) -> Positions:
+def find_positions(text: str) -> Positions:
     """Find the keys and values of *text*, which `tomllib` has accepted.
 
     Args:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from ..errors import StackError
 from ..messages import Limits
 from ..plugins import Policy
+from ..references import is_reference
 from .file import UNLIMITED, AgentTable, ModelTable, OverrideTable, StackFile, UseTable
 from .grammar import FILE, LIMITS
 from .places import Places
@@ -34,7 +35,7 @@ def read_stack(
         StackError: All that is wrong.
     """
     report = Report(places or Places())
-    file = read_reporting(data, report, profile)
+    file = read_reporting(_with_text_keys(data), report, profile)
     if report.problems:
         raise StackError(Path(where), report.sorted())
     return file
@@ -60,6 +61,13 @@ def read_reporting(data: Mapping[str, Any], report: Report, profile: str) -> Sta
         mentions=tuple(mentions),
         places=report.places,
     )
+
+
+def _with_text_keys(data: Any) -> Any:
+    """The same with keys as texts: YAML has other ones."""
+    if isinstance(data, Mapping):
+        return {str(key): _with_text_keys(each) for key, each in data.items()}
+    return [_with_text_keys(each) for each in data] if isinstance(data, list) else data
 
 
 class _Reader:
@@ -190,6 +198,16 @@ def _tables(found: Any) -> Iterator[tuple[int | str, Raw]]:
             yield key, cast(Raw, each)
 
 
+def _references(config: Any) -> Iterator[tuple[str, str]]:
+    """What in settings may be own code: a text written "module:attr"."""
+    if isinstance(config, str) and is_reference(config):
+        yield "settings", config
+    elif isinstance(config, dict | list):
+        inner: Iterable[Any] = config.values() if isinstance(config, dict) else config
+        for each in inner:
+            yield from _references(each)
+
+
 def _is_limit(key: str, value: Any) -> bool:
     shape = LIMITS.fields.get(key)
     return shape is not None and shape.fits(value)
@@ -202,10 +220,12 @@ def _mentions(data: Raw) -> Iterator[tuple[str, str]]:
         model = model_of(raw)
         if model is not None:
             yield "models", model.plugin or model.name.partition(":")[0]
+            yield from _references(model.config)
         yield from (("tools", each) for each in _texts(raw, "tools") if each)
     for raw in [data, *agents]:
         for _, entry in _tables(raw.get("use")):
             parts = [entry, *(each for _, each in _tables(entry.get("override")))]
             yield from (("middleware", text(part, "plugin")) for part in parts if text(part, "plugin"))
+            yield from (each for part in parts for each in _references(table(part, "config")))
             if text(entry, "bundle"):
                 yield "bundles", text(entry, "bundle")

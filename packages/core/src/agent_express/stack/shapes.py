@@ -149,16 +149,19 @@ class Items:
         return _described({"type": "array", "items": self.item.schema(defs)}, self.description)
 
 
-@dataclass(frozen=True)
-class Free:
-    """A table of any keys: the settings of a plugin, which knows them itself."""
-
-    description: str = ""
+class _OfTables:
     what = "a table"
 
     def fits(self, value: Any) -> bool:
         """Whether it is a table."""
         return isinstance(value, dict)
+
+
+@dataclass(frozen=True)
+class Free(_OfTables):
+    """A table of any keys: the settings of a plugin, which knows them itself."""
+
+    description: str = ""
 
     def check(self, value: Any, path: KeyPath, report: Report) -> None:
         """Report what is no table."""
@@ -171,16 +174,11 @@ class Free:
 
 
 @dataclass(frozen=True)
-class Named:
+class Named(_OfTables):
     """A table whose keys are names, and whose values have one shape."""
 
     item: Shape
     description: str = ""
-    what = "a table"
-
-    def fits(self, value: Any) -> bool:
-        """Whether it is a table."""
-        return isinstance(value, dict)
 
     def check(self, value: Any, path: KeyPath, report: Report) -> None:
         """Report what is no table, and each value that is wrong."""
@@ -196,7 +194,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(_OfTables):
     """A table of known keys.
 
     Attributes:
@@ -211,11 +209,6 @@ class Table:
     description: str = ""
     hints: Mapping[str, str] = field(default_factory=dict[str, str])
     required: tuple[str, ...] = ()
-    what = "a table"
-
-    def fits(self, value: Any) -> bool:
-        """Whether it is a table."""
-        return isinstance(value, dict)
 
     def check(self, value: Any, path: KeyPath, report: Report) -> None:
         """Report what is no table, unknown and missing keys, and each value that is wrong."""

@@ -15,7 +15,7 @@ from ..plugins import Plugin
 from ..registry import Registry
 from .file import StackFile
 from .loaded import Stack, StackLayer
-from .local import digests, distribution_of
+from .local import digests, distribution_of, is_beside
 from .making import is_own, split_provider
 from .problems import StackProblem
 
@@ -118,8 +118,10 @@ def _now(file: StackFile, path: Path, registry: Registry, layers: Sequence[Stack
     for group, text in file.mentions:
         if group == "models":
             text = split_provider(text, known)[0]
-        if group == "tools" or is_own(text, group, known):
-            modules[text.partition(":")[0].partition(".")[0]] = None
+        if group in ("tools", "settings") or is_own(text, group, known):
+            module = text.partition(":")[0].partition(".")[0]
+            if group != "settings" or is_beside(module, path.parent):
+                modules[module] = None
             continue
         try:
             plugins[group][text] = _version(registry.find(text, group))
