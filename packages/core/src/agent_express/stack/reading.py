@@ -102,7 +102,7 @@ class _Reader:
         return self._agent(raw, text(raw, "name") or "agent", ("agent",), layers)
 
     def _agent(self, raw: Raw, name: str, path: KeyPath, layers: tuple[UseTable, ...]) -> AgentTable:
-        if "model" not in raw and (raw or "agent" in self._data or path != ("agent",)):
+        if "model" not in raw and (path != ("agent",) or isinstance(self._data.get("agent"), dict)):
             self._report.add(f"{header(path)} has no model", path, advice='write model = "openai:gpt-5"')
         limits = {key: value for key, value in table(raw, "limits").items() if _is_limit(key, value)}
         return AgentTable(
