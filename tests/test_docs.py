@@ -13,7 +13,7 @@ from checkout import CORE, ROOT
 SAMPLES = sorted((ROOT / "docs" / "samples").glob("*.py"))
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 # What `agent_express` does not give itself: each of these modules has a page of the reference.
-REFERENCE = "events messages errors models stores registry typing testing"
+REFERENCE = "events messages errors models stores registry stack typing testing"
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 
