@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from packages.core.tests.stack_project import Project
 
 from agent_express import Limits
@@ -136,6 +138,27 @@ def test_data_of_another_form_is_checked_alike_without_lines() -> None:
     with pytest.raises(StackError, match=r"^agent.yaml: unknown key 'modle' in \[agent\]; meant 'model'\?\n") as caught:
         read_stack({"agent": {"modle": "x"}}, "agent.yaml")
     assert [problem.path for problem in caught.value.problems] == ["agent.modle", "agent"]
+
+
+KEYS = st.sampled_from([
+    "agent", "agents", "use", "plugins", "profile", "model", "plugin", "bundle", "name", "config", "enabled", "without",
+    "override", "instructions", "file", "tools", "limits", "max_steps", "timeout", "allow", "strict", "dev", "x",
+])  # fmt: skip
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.floats(), st.sampled_from(["", "x", "a:b", "dev"]))
+
+
+@given(st.dictionaries(KEYS, st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) |
+                                          st.dictionaries(KEYS, inner, max_size=5), max_leaves=25)),
+       st.sampled_from(["", "dev"]))  # fmt: skip
+def test_whatever_stands_in_a_file_is_read_or_told(data: dict[str, Any], profile: str) -> None:
+    told: list[str] = []
+    agents: list[str] = []
+    try:
+        agents = list(read_stack(data, "agent.yaml", profile=profile).agents)
+    except StackError as error:
+        told = [problem.message for problem in error.problems]
+    assert bool(told) != bool(agents)
+    assert all(told)
 
 
 @pytest.mark.parametrize(

@@ -173,3 +173,9 @@ def test_a_package_of_the_same_name_as_own_code_comes_first_with_what_it_offers(
     use = '[[use]]\nplugin = "shoplike:limit"\n[[use]]\nplugin = "shoplike:watch"\n'
     stack = project.load(HEAD + use)
     assert [layer.target for layer in stack.layers] == ["shoplike_plugins:Limit", "shoplike:watch"]
+
+
+def test_a_typo_behind_the_name_of_a_package_is_no_own_code(project: Project) -> None:
+    project.install("shoplike", entry_points={"middleware": {"limit": "shoplike_plugins:Limit"}})
+    (problem,) = project.problems(f'{HEAD}[[use]]\nplugin = "shoplike:limt"\n')
+    assert problem.startswith("agent.toml:4:10: no middleware 'shoplike:limt' is installed")

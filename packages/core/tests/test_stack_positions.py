@@ -205,6 +205,23 @@ def test_what_has_a_place_is_what_the_parser_reads(document: Writer) -> None:
     assert set(found.values) == set(found.keys) == set(paths(tomllib.loads(document.text)))
 
 
+@given(st.data())
+def test_whatever_else_the_parser_takes_has_its_places_too(data: st.DataObject) -> None:
+    text = SAMPLE
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text)))
+        new = data.draw(
+            st.sampled_from(['"', "'", "[", "]", "{", "}", ",", ".", "=", "#", "\n", " ", "\\", "a", "1", '"""'])
+        )
+        text = text[:at] + new + text[at + data.draw(st.integers(0, 2)) :]
+    try:
+        parsed = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    found = find_positions(text)
+    assert set(found.values) == set(found.keys) == set(paths(parsed))
+
+
 SAMPLE = """\
 title = "x"
 

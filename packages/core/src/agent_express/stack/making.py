@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -139,13 +140,14 @@ class Maker:
 def is_own(text: str, group: str, plugins: Iterable[Plugin]) -> bool:
     """Whether *text* is own code: "module:attr", and not a plugin written "distribution:name".
 
-    Where the part before the colon is a distribution, what it offers comes first.
+    Where the part before the colon is a distribution with plugins, what it offers comes first; own code can still have
+    its name, as a project's own distribution mostly has.
     """
     if not is_reference(text):
         return False
     left, _, right = text.partition(":")
-    return not any(each.name == right and each.group == group and normal(each.distribution) == normal(left)
-                   for each in plugins)  # fmt: skip
+    offers = {each.name for each in plugins if each.group == group and normal(each.distribution) == normal(left)}
+    return right not in offers and (not offers or PathFinder.find_spec(left.partition(".")[0]) is not None)
 
 
 def split_provider(text: str, plugins: Iterable[Plugin]) -> tuple[str, str]:
