@@ -159,7 +159,7 @@ def test_a_module_of_the_same_name_that_came_first_is_never_taken_for_the_one_be
 
 def test_a_file_without_own_code_leaves_the_path_for_imports_alone(project: Project) -> None:
     before = list(sys.path)
-    project.load(f'{HEAD}[[use]]\nplugin = "agent-express-parts:parts.memory"\n'.replace("agent-express-parts:", ""))
+    project.load(f'{HEAD}[[use]]\nplugin = "parts.memory"\n')
     assert sys.path == before
 
 
