@@ -83,11 +83,14 @@ class Registry:
         self._states: dict[Key, Plugin] = {}
         self._listeners: list[Callable[[Plugin], None]] = []
         self._count = 0
+        self._plugins: Mapping[Key, Plugin] | None = None
 
     def with_policy(self, policy: Policy) -> Registry:
-        """A registry of the same plugins for which *policy* holds as well."""
+        """A registry of the same plugins for which *policy* holds as well; whoever watches this one watches it, too."""
         joined = policy if self._own is None else policy.joined(self._own)
-        return Registry(environ=self._environ, policy=joined, scan=self._scan)
+        stricter = Registry(environ=self._environ, policy=joined, scan=self._scan)
+        stricter._listeners = self._listeners
+        return stricter
 
     def watch(self, told: Callable[[Plugin], None]) -> None:
         """Call *told* with each plugin whose state changes from now on."""
@@ -238,8 +241,15 @@ class Registry:
         found = self._scan.found().plugins
         if self._scan.count != self._count:
             self._count = self._scan.count
+            self._plugins = None
             for kept in (self._factories, self._failures, self._states):
                 kept.clear()
+        if self._plugins is None:
+            self._plugins = self._judged(found)
+        return self._plugins
+
+    def _judged(self, found: Mapping[Key, Plugin]) -> Mapping[Key, Plugin]:
+        """Each plugin as the policy, the scan and its import have it; whoever shares a name is ambiguous."""
         plugins = {key: self._permitted(key, plugin) for key, plugin in found.items()}
         rivals: dict[tuple[str, str], list[Key]] = {}
         for key, plugin in plugins.items():
@@ -282,6 +292,7 @@ class Registry:
 
     def _tell(self, plugin: Plugin) -> None:
         self._states[_key(plugin)] = plugin
+        self._plugins = None
         for told in self._listeners:
             told(plugin)
 
