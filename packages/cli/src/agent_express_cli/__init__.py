@@ -1,5 +1,23 @@
-"""The command `agent-express`: an agent at the terminal."""
+"""The command `agent-express`: an agent at the terminal, and what plugins of the command line need."""
+
+from typing import TYPE_CHECKING, Any
 
 from .main import main
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from .cases import Case
+    from .checks import Check
+    from .hookspecs import hookimpl
+
+__all__ = ["Case", "Check", "hookimpl", "main"]
+
+_HOMES = {"Case": "cases", "Check": "checks", "hookimpl": "hookspecs"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what plugins need only for them: `--help` goes without pluggy."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

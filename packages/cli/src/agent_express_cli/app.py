@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from . import chat, run
+from . import chat, completion, plugins_app, run
 from .exits import MEANING
+from .group import CommandGroup
 
-COMMANDS = (run, chat)
+COMMANDS = (run, chat, plugins_app, completion)
 """Modules with `add_to(app)`, in the order in which --help lists them."""
 
 ABOUT = "Talk to an agent: a language model with tools, and middleware around it."
@@ -26,6 +26,7 @@ Start with:
 def build() -> typer.Typer:
     """Make the app."""
     app = typer.Typer(
+        cls=CommandGroup,
         help=ABOUT,
         epilog=f"{START}\n\b\n{exit_codes()}",
         no_args_is_help=True,
@@ -47,6 +48,8 @@ def exit_codes() -> str:
 
 def _versions(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version  # a fifth of what --help takes
+
         typer.echo(f"agent-express {version('agent-express')}, agent-express-cli {version('agent-express-cli')}")
         raise typer.Exit
 

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import typer
 
-from .options import Debug, Json, MaxSteps, Model, Options, Shown, Stack, Stream, System, Timeout
+from .options import (
+    Debug,
+    Json,
+    Locked,
+    MaxSteps,
+    Model,
+    Options,
+    Profile,
+    Shown,
+    Stack,
+    Stream,
+    System,
+    Timeout,
+    Verbose,
+    Which,
+)
 
 EPILOG = """\b
 While you talk:
@@ -27,6 +42,9 @@ def add_to(app: typer.Typer) -> None:
     def chat(
         model: Model = None,
         stack: Stack = None,
+        profile: Profile = None,
+        agent: Which = None,
+        locked: Locked = False,
         system: System = None,
         max_steps: MaxSteps = None,
         timeout: Timeout = None,
@@ -34,6 +52,7 @@ def add_to(app: typer.Typer) -> None:
         stream: Stream = None,
         show: Shown = None,
         debug: Debug = False,
+        verbose: Verbose = False,
     ) -> int:
         """Talk with an agent; it remembers what was said before.
 
@@ -42,4 +61,6 @@ def add_to(app: typer.Typer) -> None:
         from .talk import talk
 
         shown = frozenset(each.value for each in show or ())
-        return talk(Options(model, stack, system, max_steps, timeout, json, stream, shown, debug))
+        return talk(Options(
+            model, stack, profile, agent, locked, system, max_steps, timeout, json, stream, shown, debug, verbose
+        ))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
-from .exits import Exit
+from .exits import CommandError, Exit
 
 if TYPE_CHECKING:
     import typer
@@ -39,10 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception as error:
-        if not isinstance(error, Refusal):
-            raise
-        return _refused(error, as_json="--json" in args)
-    return _closed_quietly(Exit(code or 0))
+        return _failed(error, args)
+    return _closed_quietly(code if isinstance(code, int) else Exit.OK)
 
 
 def _app() -> typer.Typer:
@@ -63,22 +62,39 @@ def speak_utf8(stream: TextIO) -> None:
         reconfigure(encoding="utf-8", errors="replace")
 
 
-def _refused(error: Refusal, *, as_json: bool) -> int:
-    message = " ".join(error.format_message().split()).rstrip(".")
-    context = getattr(error, "ctx", None)
-    path = getattr(context, "command_path", "agent-express")
-    told = f"{message}{' ' if message.endswith('?') else '; '}{path} --help says what there is"
-    if as_json:
-        value = {"type": "error", "error": type(error).__name__, "message": told, "exit_code": int(Exit.USAGE)}
-        told = json.dumps(value, ensure_ascii=False)
-    else:
-        told = f"error: {told}"
-    sys.stderr.write(f"{told}\n")
-    return Exit.USAGE
+def _failed(error: Exception, args: Sequence[str]) -> int:
+    """Tell what ended the command; an error of our own code goes on, with its traceback."""
+    as_json = "--json" in args
+    if isinstance(error, Refusal):
+        message = " ".join(error.format_message().split()).rstrip(".")
+        path = getattr(getattr(error, "ctx", None), "command_path", "agent-express")
+        told = f"{message}{' ' if message.endswith('?') else '; '}{path} --help says what there is"
+        _tell(type(error).__name__, told, Exit.USAGE, as_json=as_json)
+        return Exit.USAGE
+    import typer
+
+    if isinstance(error, typer.Abort):
+        return Exit.INTERRUPTED
+    from agent_express import ExpressError
+
+    if not isinstance(error, CommandError | ExpressError):
+        raise error
+    from .errors import problem
+
+    if "--debug" in args:
+        traceback.print_exception(error.__cause__ or error, file=sys.stderr)
+    found = problem(error)
+    _tell(found.kind, found.message, found.code, as_json=as_json)
+    return _closed_quietly(found.code)
 
 
-def _closed_quietly(code: Exit) -> Exit:
+def _tell(kind: str, message: str, code: Exit, *, as_json: bool) -> None:
+    value = {"type": "error", "error": kind, "message": message, "exit_code": int(code)}
+    sys.stderr.write(f"{json.dumps(value, ensure_ascii=False) if as_json else f'error: {message}'}\n")
+
+
+def _closed_quietly(code: int) -> int:
     """Keep Python from complaining, while it ends, about a pipe whose reader has gone."""
-    if code is Exit.PIPE_CLOSED:
+    if code == Exit.PIPE_CLOSED:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code

@@ -6,9 +6,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from agent_express import Agent
-
-from .assemble import assemble
+from .assemble import Assembled, assemble
 from .background import BackgroundLoop
 from .exits import Exit
 from .options import Options
@@ -22,9 +20,9 @@ def run_once(words: Sequence[str], options: Options) -> Exit:
     screen = make_screen(options)
     try:
         text = said(words, sys.stdin.buffer, is_terminal=sys.stdin.isatty())
-        agent = assemble(options, screen.note)
+        made = assemble(options, screen.note)
         with BackgroundLoop() as loop:
-            return loop.do(_run(agent, text, screen, options))
+            return loop.do(_run(made, text, screen, options))
     except KeyboardInterrupt:
         screen.interrupted()
         return Exit.INTERRUPTED
@@ -32,15 +30,15 @@ def run_once(words: Sequence[str], options: Options) -> Exit:
         return told(error, screen, options)
 
 
-async def _run(agent: Agent, text: str, screen: Screen, options: Options) -> Exit:
+async def _run(made: Assembled, text: str, screen: Screen, options: Options) -> Exit:
     if options.json and "onion" in options.show:  # the answer is the last line there
-        show_onion(agent, screen)
-    async with agent, agent.session() as session:
+        show_onion(made.agent, screen)
+    async with made.whole, made.agent.session() as session:
         try:
             answer = await take_turn(session, text, screen)
         finally:
             if "events" in options.show and not options.json:
                 show_log(session, screen)
     if "onion" in options.show and not options.json:
-        show_onion(agent, screen)
+        show_onion(made.agent, screen)
     return Exit.FAILED if answer.message.origin == "core" else Exit.OK

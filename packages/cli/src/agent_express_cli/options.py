@@ -22,7 +22,10 @@ class Options:
 
     Attributes:
         model: The model's name; None leaves it to the stack or the environment.
-        stack: Where the agent is, "module:attribute"; None for one without tools and middleware.
+        stack: Where the agent is, "agent.toml" or "module:attribute"; None leaves it to the current folder.
+        profile: Which profile of the stack file; None for none.
+        agent: Which agent of the stack; None for its only one.
+        locked: Whether what is installed must be what the lock of the stack file says.
         system: Instructions, in place of the stack's own.
         max_steps: Model calls a turn may take; None leaves it to the stack.
         timeout: Seconds a turn may take; None leaves it to the stack.
@@ -30,10 +33,14 @@ class Options:
         stream: Whether text is written while it is made; None: where a person reads.
         show: What to show beside the answer.
         debug: Whether failures come with their traceback.
+        verbose: Whether what becomes of plugins is noted.
     """
 
     model: str | None = None
     stack: str | None = None
+    profile: str | None = None
+    agent: str | None = None
+    locked: bool = False
     system: str | None = None
     max_steps: int | None = None
     timeout: float | None = None
@@ -41,6 +48,7 @@ class Options:
     stream: bool | None = None
     show: frozenset[str] = frozenset()
     debug: bool = False
+    verbose: bool = False
 
 
 Model: TypeAlias = Annotated[
@@ -50,8 +58,23 @@ Model: TypeAlias = Annotated[
 Stack: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--stack", "-s", metavar="MODULE:NAME", help="Your own agent: an Agent in a Python module, or a function."
+        "--stack",
+        "-s",
+        metavar="FILE|MODULE:NAME",
+        help="Your own agent: a stack file, or an Agent in a Python module. The default is agent.toml, if it is here.",
     ),
+]
+Profile: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="NAME", help="Take this profile of the stack file."),
+]
+Which: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--agent", metavar="NAME", help="Ask this agent, where the stack holds several."),
+]
+Locked: TypeAlias = Annotated[
+    bool,
+    typer.Option("--locked", help="Refuse plugins of other versions than the stack's lock file says."),
 ]
 System: TypeAlias = Annotated[
     str | None,
@@ -80,4 +103,8 @@ Shown: TypeAlias = Annotated[
 Debug: TypeAlias = Annotated[
     bool,
     typer.Option("--debug", help="Show the traceback of a failure."),
+]
+Verbose: TypeAlias = Annotated[
+    bool,
+    typer.Option("--verbose", help="Say which plugins are loaded."),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Console
@@ -75,6 +76,20 @@ class Output:
             raise _closed(error) from error
         self._in_line = not text.endswith("\n")
 
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write *rows* under *head*: drawn where a person reads, as plain columns without a head in a pipe."""
+        if not self.is_terminal:
+            self.write("".join(f"{line}\n" for line in columns(rows)))
+            return
+        from rich.table import Table
+
+        drawn = Table(*head, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for row in rows:
+            drawn.add_row(*(Text(self.clean(cell)) for cell in row))
+        with self._console.capture() as painted:
+            self._console.print(drawn)
+        self.write(painted.get())
+
     def end_line(self) -> None:
         """Go to the next line, unless one was just begun."""
         if self._in_line:
@@ -85,6 +100,13 @@ class Output:
         up = f"\x1b[{rows - 1}A" if rows > 1 else ""
         self.write(f"\r{up}\x1b[J")
         self._in_line = False
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of *rows*, each cell padded to its column; two spaces lie between, and no cell holds a line end."""
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
 def _closed(error: OSError) -> CommandError:

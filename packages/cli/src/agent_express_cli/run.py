@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from .options import Debug, Json, MaxSteps, Model, Options, Shown, Stack, Stream, System, Timeout
+from .options import (
+    Debug,
+    Json,
+    Locked,
+    MaxSteps,
+    Model,
+    Options,
+    Profile,
+    Shown,
+    Stack,
+    Stream,
+    System,
+    Timeout,
+    Verbose,
+    Which,
+)
 
 EPILOG = """\b
 Which model answers, if neither --model nor the stack names one:
@@ -35,6 +50,9 @@ def add_to(app: typer.Typer) -> None:
         ] = None,
         model: Model = None,
         stack: Stack = None,
+        profile: Profile = None,
+        agent: Which = None,
+        locked: Locked = False,
         system: System = None,
         max_steps: MaxSteps = None,
         timeout: Timeout = None,
@@ -42,6 +60,7 @@ def add_to(app: typer.Typer) -> None:
         stream: Stream = None,
         show: Shown = None,
         debug: Debug = False,
+        verbose: Verbose = False,
     ) -> int:
         """Ask an agent something and print its answer.
 
@@ -50,5 +69,7 @@ def add_to(app: typer.Typer) -> None:
         from .once import run_once
 
         shown = frozenset(each.value for each in show or ())
-        options = Options(model, stack, system, max_steps, timeout, json, stream, shown, debug)
+        options = Options(
+            model, stack, profile, agent, locked, system, max_steps, timeout, json, stream, shown, debug, verbose
+        )
         return run_once(text or (), options)

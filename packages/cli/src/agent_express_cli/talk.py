@@ -7,9 +7,9 @@ import re
 import sys
 from contextlib import AsyncExitStack
 
-from agent_express import Agent, Session
+from agent_express import Session
 
-from .assemble import assemble
+from .assemble import Assembled, assemble
 from .background import Abandoned, BackgroundLoop
 from .exits import CommandError, Exit
 from .keyboard import Reader
@@ -32,9 +32,9 @@ def talk(options: Options) -> Exit:
     """Talk until the user leaves; the exit code is that of the last turn where the words came through a pipe."""
     screen = make_screen(options)
     try:
-        agent = assemble(options, screen.note)
+        made = assemble(options, screen.note)
         with BackgroundLoop() as loop:
-            return Conversation(agent, loop, screen, options).hold()
+            return Conversation(made, loop, screen, options).hold()
     except KeyboardInterrupt:
         screen.interrupted()
         return Exit.INTERRUPTED
@@ -45,8 +45,8 @@ def talk(options: Options) -> Exit:
 class Conversation:
     """One session with an agent, and what the user says in it."""
 
-    def __init__(self, agent: Agent, loop: BackgroundLoop, screen: Screen, options: Options) -> None:
-        self._agent, self._loop, self._screen, self._options = agent, loop, screen, options
+    def __init__(self, made: Assembled, loop: BackgroundLoop, screen: Screen, options: Options) -> None:
+        self._made, self._loop, self._screen, self._options = made, loop, screen, options
         self._reader = Reader(sys.stdin, sys.stdout, sys.stderr, prompts=not options.json)
         self._since = 0
         self._code = Exit.OK
@@ -57,7 +57,7 @@ class Conversation:
         is_abandoned = False
         try:
             if self._reader.is_terminal:
-                self._screen.note(f"you talk with {self._agent.model.name}; /help says what else there is")
+                self._screen.note(f"you talk with {self._made.agent.model.name}; /help says what else there is")
             self._take_turns(session)
         except Abandoned:
             is_abandoned = True
@@ -69,8 +69,8 @@ class Conversation:
 
     async def _open(self) -> tuple[Session, AsyncExitStack]:
         async with AsyncExitStack() as opened:
-            await opened.enter_async_context(self._agent)
-            session = await opened.enter_async_context(self._agent.session())
+            await opened.enter_async_context(self._made.whole)
+            session = await opened.enter_async_context(self._made.agent.session())
             return session, opened.pop_all()
 
     def _take_turns(self, session: Session) -> None:
@@ -114,6 +114,6 @@ class Conversation:
             case "/events":
                 show_log(session, self._screen, self._since)
             case "/onion":
-                show_onion(self._agent, self._screen)
+                show_onion(self._made.agent, self._screen)
             case _:
                 self._screen.note(f"there is no {text}; /help says what there is")

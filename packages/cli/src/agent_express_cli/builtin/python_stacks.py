@@ -5,46 +5,48 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agent_express import Agent, ExpressError
+from agent_express import Agent, App, ExpressError
 
-from .exits import CommandError
+from ..exits import CommandError
+from ..hookspecs import hookimpl
+from ..local import a, find_modules_in, is_dotted
 
 
-def load_stack(spec: str, folder: Path) -> Agent:
-    """Return the agent that *spec* names; modules are found in *folder*, too.
-
-    Args:
-        spec: "module:attribute"; the attribute is an `Agent`, or a function without arguments that makes one.
-        folder: Where the user is.
+@hookimpl(trylast=True)
+def load_stack(path: str, profile: str, locked: bool) -> Agent | App | None:
+    """Return the agent that *path* names, "module:attribute": an `Agent`, an `App`, or a function that makes one.
 
     Raises:
         CommandError: There is no such module or attribute, it is no agent, or its code failed.
     """
-    name, _, attribute = spec.partition(":")
-    if not _is_dotted(name) or not _is_dotted(attribute) or name.endswith(".py"):
-        raise CommandError(f"--stack {spec}: write it as module:attribute, such as {_suggestion(spec)}")
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-    return _agent(spec, _attribute(spec, _module(spec, name), attribute))
+    if Path(path).is_file() and not path.endswith(".py"):
+        return None
+    name, _, attribute = path.partition(":")
+    if not is_dotted(name) or not is_dotted(attribute) or name.endswith(".py"):
+        raise CommandError(f"--stack {path}: write it as module:attribute, such as {_suggestion(path)}{_or_a_file(path)}")
+    if profile or locked:
+        raise CommandError(f"{'--profile' if profile else '--locked'} is for stack files; {path} is code of your own")
+    find_modules_in(Path.cwd())
+    return _agent(path, _attribute(path, _module(path, name), attribute))
 
 
-def _is_dotted(name: str) -> bool:
-    return bool(name) and all(part.isidentifier() for part in name.split("."))
+def _or_a_file(path: str) -> str:
+    """Where somebody meant a file of a kind that nobody loads."""
+    return "; a stack file ends in .toml" if Path(path).suffix in (".yaml", ".yml", ".json", ".tml") else ""
 
 
 def _suggestion(spec: str) -> str:
     """What was meant by "examples/demo.py:agent" or "examples.demo"."""
     path, _, attribute = spec.rpartition(":") if ":" in spec else (spec, "", "")
     dotted = path.replace("\\", "/").removesuffix(".py").strip("./").replace("/", ".")
-    if not _is_dotted(dotted):
+    if not is_dotted(dotted):
         return "shop.agents:support"
-    return f"{dotted}:{attribute if _is_dotted(attribute) else 'agent'}"
+    return f"{dotted}:{attribute if is_dotted(attribute) else 'agent'}"
 
 
 def _module(spec: str, name: str) -> ModuleType:
@@ -78,15 +80,15 @@ def _nearest(module: ModuleType, path: str) -> str:
     near = difflib.get_close_matches(path, [name for name in vars(module) if not name.startswith("_")], 1)
     if near:
         return f"was {near[0]!r} meant?"
-    agents = [name for name, value in vars(module).items() if isinstance(value, Agent)]
+    agents = [name for name, value in vars(module).items() if isinstance(value, Agent | App)]
     return f"its agents are: {', '.join(agents)}" if agents else "it holds no Agent: assign one to a name"
 
 
-def _agent(spec: str, found: Any) -> Agent:
-    if isinstance(found, Agent):
+def _agent(spec: str, found: Any) -> Agent | App:
+    if isinstance(found, Agent | App):
         return found
     if inspect.isclass(found) or not callable(found):
-        raise CommandError(f"--stack {spec} is {_kind(found)}, expected an Agent or a function that makes one")
+        raise CommandError(f"--stack {spec} is {a(found)}, expected an Agent or a function that makes one")
     try:
         made = found()
     except (Exception, SystemExit) as error:
@@ -94,18 +96,9 @@ def _agent(spec: str, found: Any) -> Agent:
     if inspect.iscoroutine(made):
         made.close()
         raise CommandError(f"--stack {spec} is async, expected a plain function: open nothing in it, the agent does")
-    if not isinstance(made, Agent):
-        raise CommandError(f"--stack {spec} returned {_kind(made)}, expected an Agent")
+    if not isinstance(made, Agent | App):
+        raise CommandError(f"--stack {spec} returned {a(made)}, expected an Agent")
     return made
-
-
-def _kind(value: Any) -> str:
-    if inspect.isclass(value):
-        return f"the class {value.__name__}"
-    if value is None:
-        return "None"
-    name = type(value).__name__
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _failed(spec: str, doing: str, error: BaseException) -> CommandError:

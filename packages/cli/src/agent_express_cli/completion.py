@@ -1,0 +1,57 @@
+"""The command `completion`: what a shell needs to complete this command line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from .exits import CommandError
+
+PROGRAM = "agent-express"
+VARIABLE = "_AGENT_EXPRESS_COMPLETE"
+"""What typer looks at: a shell sets it and calls the command for what may follow."""
+
+EPILOG = """\b
+Examples:
+  agent-express completion bash --install
+  agent-express completion fish > ~/.config/fish/completions/agent-express.fish
+  agent-express completion powershell >> $PROFILE
+"""
+
+
+class Shell(StrEnum):
+    """The shells that can complete it."""
+
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+    powershell = "powershell"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+
+    @app.command("completion", epilog=EPILOG)
+    def completion(
+        shell: Annotated[Shell, typer.Argument(help="Your shell.", show_default=False)],
+        install: Annotated[bool, typer.Option("--install", help="Add it to the files of your shell.")] = False,
+    ) -> None:
+        """Print the script with which a shell completes commands, options and names of plugins."""
+        from typer.completion import get_completion_script
+        from typer.completion import install as add
+
+        if not install:
+            typer.echo(get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell.value))
+            return
+        if shell is Shell.powershell:  # typer would lift the execution policy of the user for it
+            raise CommandError(
+                "PowerShell has to allow scripts first, which is for you to decide; then: "
+                "agent-express completion powershell >> $PROFILE"
+            )
+        try:
+            name, path = add(shell=shell.value, prog_name=PROGRAM, complete_var=VARIABLE)
+        except OSError as error:
+            raise CommandError(f"the files of {shell} cannot be written: {error}") from error
+        typer.echo(f"{name} completes {PROGRAM} from now on, in new terminals: {path}")
