@@ -41,6 +41,12 @@ def build() -> typer.Typer:
     return app
 
 
+def built_in() -> frozenset[str]:
+    """The names of the commands that are no plugin's."""
+    commands: dict[str, object] = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
+    return frozenset(commands)
+
+
 def exit_codes() -> str:
     """The exit codes, as --help lists them."""
     return "\n".join(["Exit codes:", *(f"  {code.value:<5}{meaning}" for code, meaning in MEANING.items())])

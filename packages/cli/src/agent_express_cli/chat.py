@@ -61,6 +61,8 @@ def add_to(app: typer.Typer) -> None:
         from .talk import talk
 
         shown = frozenset(each.value for each in show or ())
-        return talk(Options(
-            model, stack, profile, agent, locked, system, max_steps, timeout, json, stream, shown, debug, verbose
-        ))
+        return talk(
+            Options(
+                model, stack, profile, agent, locked, system, max_steps, timeout, json, stream, shown, debug, verbose
+            )
+        )

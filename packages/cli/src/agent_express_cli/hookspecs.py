@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_express import Agent, App
     from agent_express.models import Model
     from agent_express.registry import Plugin, Registry
-    from agent_express.settings import Secrets
+    from agent_express.secrets import Secrets
     from agent_express.stack import Stack, StackProblem
 
     from .cases import Case
@@ -52,7 +52,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def resolve_model(self, name: str) -> Model | None:
+    def resolve_model(self, name: str, registry: Registry) -> Model | None:
         """Make the model called *name*; None where it is not yours.
 
         Raises:

@@ -52,7 +52,7 @@ def _nobody(problem: str) -> None:
 
 
 class Host:
-    """Asks the plugins of the group "hooks", each of which is imported when one of its hooks is asked for the first time.
+    """Asks the plugins of the group "hooks"; each is imported when one of its hooks is asked for the first time.
 
     Which hooks those are is what its manifest lists under `implements`; one that lists none is imported for any.
 
@@ -95,7 +95,7 @@ class Host:
         Raises:
             UseError: Nobody knows it, or who does cannot make it.
         """
-        found = self._first("resolve_model", f"no model is called {name!r}", name=name)
+        found = self._first("resolve_model", f"no model is called {name!r}", name=name, registry=self.registry)
         if not isinstance(found, Model):
             raise CommandError(f"{name} is {a(found)}, expected a model: an object with name and stream(request)")
         return found
@@ -174,10 +174,11 @@ class Host:
     def _load_for(self, hook: str, only: str = "", without: Collection[str] = ()) -> None:
         for plugin in self.registry.plugins("hooks") if hook not in self._asked else ():
             name = plugin.qualified
-            if name not in self._tried and only in ("", name) and name not in without:
-                if self._may_implement(plugin, hook):
-                    self._tried.add(name)
-                    self._load(plugin)
+            if name in self._tried or name in without or only not in ("", name):
+                continue
+            if self._may_implement(plugin, hook):
+                self._tried.add(name)
+                self._load(plugin)
         if not only and not without:
             self._asked.add(hook)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pluggy
 
-from .hookspecs import NAMES
+from .hookspecs import NAMES, PROJECT
 
 
 class UnfitError(Exception):
@@ -38,6 +38,14 @@ def fit(manager: pluggy.PluginManager, loaded: Any) -> Any:
     if not found:
         raise UnfitError("it implements no hook: mark its functions with `hookimpl` of agent_express_cli")
     return thing
+
+
+def implemented(thing: Any) -> list[str]:
+    """The hooks that *thing*, which fits, implements, in the order of `NAMES`."""
+    manager = pluggy.PluginManager(PROJECT)
+    having = ((attribute, manager.parse_hookimpl_opts(thing, attribute)) for attribute in dir(thing))
+    found = {options.get("specname") or attribute for attribute, options in having if options is not None}
+    return [name for name in NAMES if name in found]
 
 
 def _meant(name: str) -> str:

@@ -28,8 +28,7 @@ def declared_command(declared: Declared) -> Any:
     others = [each.plugin for each in declared_commands(published()) if each.name == declared.name]
     if len(others) > 1:
         raise CommandError(
-            f"{' and '.join(others)} have both a command {declared.name!r}: block one, "
-            f"AGENT_EXPRESS_BLOCK={others[-1]}"
+            f"{' and '.join(others)} have both a command {declared.name!r}: block one, AGENT_EXPRESS_BLOCK={others[-1]}"
         )
     installed = registry()
     plugin = installed.find(declared.plugin, "hooks")
@@ -37,7 +36,9 @@ def declared_command(declared: Declared) -> Any:
     host = Host(installed)
     found = commands_of(host, plugin.qualified).get(declared.name)
     if found is None:
-        why = "; ".join(map(str, host.problems)) or "its manifest says it has it, but add_commands() adds no such command"
+        why = (
+            "; ".join(map(str, host.problems)) or "its manifest says it has it, but add_commands() adds no such command"
+        )
         raise CommandError(f"no command {declared.name!r} of plugin {declared.plugin}: {why}")
     return found
 

@@ -53,9 +53,7 @@ def names(incomplete: str) -> list[str]:
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, one object per line.")]
 Name: TypeAlias = Annotated[
     str,
-    typer.Argument(
-        metavar="NAME", autocompletion=names, help="Its name, or distribution:name.", show_default=False
-    ),
+    typer.Argument(metavar="NAME", autocompletion=names, help="Its name, or distribution:name.", show_default=False),
 ]
 OneGroup: TypeAlias = Annotated[
     Group | None, typer.Option("--group", "-g", help="Only plugins of this group.", show_choices=True)

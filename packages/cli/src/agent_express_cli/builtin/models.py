@@ -5,38 +5,38 @@ from __future__ import annotations
 import inspect
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+from agent_express.models import Model, make_model
+from agent_express.references import import_attr
+from agent_express.registry import Registry
 
 from ..choose import PROVIDERS
 from ..exits import CommandError
 from ..hookspecs import hookimpl
 from ..local import a, find_modules_in, is_dotted
 
-if TYPE_CHECKING:
-    from agent_express.models import Model
+
+class Models:
+    """Make models of installed providers, "openai:gpt-5", and of the project's own code, "shop.models:router"."""
+
+    @hookimpl(trylast=True)
+    def resolve_model(self, name: str, registry: Registry) -> Model:
+        """Make the model: by its provider where one of that name is installed, else from the project's own code.
+
+        Raises:
+            UseError: There is neither.
+            CommandError: The code holds no model.
+        """
+        return _own(name) if _is_own(name, registry) else make_model(registry, name)
 
 
-@hookimpl(trylast=True)
-def resolve_model(name: str) -> Model:
-    """Make the model: by its provider where one of that name is installed, else from the project's own code.
-
-    Raises:
-        UseError: There is neither.
-        CommandError: The code holds no model.
-    """
-    from agent_express.models import resolve_model as resolve
-
-    return _own(name) if _is_own(name) else resolve(name)
-
-
-def _is_own(name: str) -> bool:
+def _is_own(name: str, registry: Registry) -> bool:
     """Whether it is "module:attribute". A provider goes before a module of its name, such as "openai"."""
-    from agent_express.registry import registry
-
     module, colon, attribute = name.partition(":")
     if not colon or not is_dotted(module) or not is_dotted(attribute):
         return False
-    if module in {each.name for each in PROVIDERS} | {each.name for each in registry().plugins("models")}:
+    if module in {each.name for each in PROVIDERS} | {each.name for each in registry.plugins("models")}:
         return False
     find_modules_in(Path.cwd())
     try:
@@ -46,9 +46,6 @@ def _is_own(name: str) -> bool:
 
 
 def _own(name: str) -> Model:
-    from agent_express.models import Model
-    from agent_express.settings import import_attr
-
     found: Any = import_attr(name)
     if inspect.isclass(found) or not isinstance(found, Model):
         if not callable(found):

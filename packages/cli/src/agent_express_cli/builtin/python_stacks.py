@@ -17,22 +17,29 @@ from ..hookspecs import hookimpl
 from ..local import a, find_modules_in, is_dotted
 
 
-@hookimpl(trylast=True)
-def load_stack(path: str, profile: str, locked: bool) -> Agent | App | None:
-    """Return the agent that *path* names, "module:attribute": an `Agent`, an `App`, or a function that makes one.
+class PythonStacks:
+    """Load agents of the project's own code, `--stack shop.agents:support`."""
 
-    Raises:
-        CommandError: There is no such module or attribute, it is no agent, or its code failed.
-    """
-    if Path(path).is_file() and not path.endswith(".py"):
-        return None
-    name, _, attribute = path.partition(":")
-    if not is_dotted(name) or not is_dotted(attribute) or name.endswith(".py"):
-        raise CommandError(f"--stack {path}: write it as module:attribute, such as {_suggestion(path)}{_or_a_file(path)}")
-    if profile or locked:
-        raise CommandError(f"{'--profile' if profile else '--locked'} is for stack files; {path} is code of your own")
-    find_modules_in(Path.cwd())
-    return _agent(path, _attribute(path, _module(path, name), attribute))
+    @hookimpl(trylast=True)
+    def load_stack(self, path: str, profile: str, locked: bool) -> Agent | App | None:
+        """Return the agent that *path* names, "module:attribute": an `Agent`, an `App`, or a function that makes one.
+
+        Raises:
+            CommandError: There is no such module or attribute, it is no agent, or its code failed.
+        """
+        if Path(path).is_file() and not path.endswith(".py"):
+            return None
+        name, _, attribute = path.partition(":")
+        if not is_dotted(name) or not is_dotted(attribute) or name.endswith(".py"):
+            raise CommandError(
+                f"--stack {path}: write it as module:attribute, such as {_suggestion(path)}{_or_a_file(path)}"
+            )
+        if profile or locked:
+            raise CommandError(
+                f"{'--profile' if profile else '--locked'} is for stack files; {path} is code of your own"
+            )
+        find_modules_in(Path.cwd())
+        return _agent(path, _attribute(path, _module(path, name), attribute))
 
 
 def _or_a_file(path: str) -> str:

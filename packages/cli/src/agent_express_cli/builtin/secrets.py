@@ -5,9 +5,12 @@ from __future__ import annotations
 from ..hookspecs import hookimpl
 
 
-@hookimpl(trylast=True)
-def resolve_secret(ref: str) -> str | None:
-    """Look up what core itself knows."""
-    from agent_express.settings import resolve_secret as resolve
+class CoreSecrets:
+    """Look up secrets of the environment and of files, `env:NAME` and `file:path`."""
 
-    return resolve(ref)
+    @hookimpl(trylast=True)
+    def resolve_secret(self, ref: str) -> str | None:
+        """Look up what core itself knows."""
+        from agent_express.secrets import resolve_secret as resolve
+
+        return resolve(ref)

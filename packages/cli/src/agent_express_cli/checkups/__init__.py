@@ -1,0 +1,1 @@
+"""The checks of `plugins doctor`, one kind a module: each has `check(registry)`."""
