@@ -37,7 +37,7 @@ def start(folder: Path, script: str, *args: str, env: Mapping[str, str] = {}) ->
     return subprocess.run(command, env=place, cwd="/", capture_output=True, encoding="utf-8", check=False)
 
 
-@pytest.mark.parametrize("script", ["demo", "test", "check", "bench", "docs", "release"])
+@pytest.mark.parametrize("script", ["demo", "test", "check", "bench", "docs", "manifests", "release"])
 def test_without_python_a_script_says_which_one_to_install(bare: Path, script: str) -> None:
     run = start(bare, script)
     assert (run.returncode, run.stderr) == (1, "no python3 on the PATH: install Python 3.11 or newer\n")

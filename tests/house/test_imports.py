@@ -93,7 +93,7 @@ FACE = {
 # What a package may import with its modules; everything else from outside waits for `init` or the factory. The kit
 # that providers run is a pytest suite, so one module of `testing`, which nobody imports by the way, needs pytest.
 PYDANTIC = {"pydantic", "pydantic_core", "typing_extensions"}
-LIGHT = {"core": PYDANTIC | {"importlib_metadata", "pytest"}, "cli": PYDANTIC | {"typer", "rich", "click"}}
+LIGHT = {"core": PYDANTIC | {"importlib_metadata", "pytest"}, "cli": PYDANTIC | {"typer", "rich", "click", "pluggy"}}
 LOADED = {"core": PYDANTIC | {"importlib_metadata", "zipp"}, "cli": LIGHT["cli"]}
 
 # Imported under another name than that of the distribution which brings it.

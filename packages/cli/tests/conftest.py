@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from agent_express.testing.distributions import write_distribution
+
 HERE = Path(__file__).parent
 DEADLINE = 60.0
 """Seconds that a process may take for its next word on a busy machine."""
@@ -23,8 +25,9 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def environment(more: Mapping[str, str] = {}) -> dict[str, str]:
     """The environment without what would choose a model, a colour or a width."""
-    own = {"AGENT_EXPRESS_MODEL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"}
-    return {name: value for name, value in os.environ.items() if name not in own} | dict(more)
+    own = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"}
+    kept = {name: value for name, value in os.environ.items() if name not in own and "AGENT_EXPRESS" not in name}
+    return kept | dict(more)
 
 
 def argv(*args: str) -> list[str]:
@@ -59,6 +62,57 @@ def command() -> Command:
         return subprocess.CompletedProcess(args, done.returncode, out, done.stderr.decode())
 
     return run
+
+
+class Site:
+    """A folder in which distributions are installed that a test makes up.
+
+    Attributes:
+        folder: It stands on the path of the test, and of the commands that get `env`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"PYTHONPATH": os.pathsep.join([str(self.folder), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
+
+    def add(self, name: str, source: str = "", group: str = "hooks", dist: str = "", **options: Any) -> str:
+        """Install a distribution of one plugin, the class `It` of a module of its own; return "dist:name".
+
+        Args:
+            name: "acme.audit"; the distribution is "acme-audit" then.
+            source: Of the module.
+            group: "hooks", "middleware" ...
+            dist: Another name for the distribution.
+            options: Of `write_distribution`; `entry` is the plugin's entry in the manifest.
+        """
+        dist = dist or name.replace(".", "-")
+        module = dist.replace("-", "_")
+        entry = options.pop("entry", None)
+        if entry is not None:
+            options["manifest"] = {"contract": 1, "entries": {name: {"group": group, **entry}}}
+        write_distribution(
+            self.folder,
+            dist,
+            entry_points={group: {name: options.pop("target", f"{module}:It")}},
+            modules={f"{module}/__init__.py": source},
+            **options,
+        )
+        return f"{dist}:{name}"
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    before = set(sys.modules)
+    yield Site(folder)
+    for name in set(sys.modules) - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
 
 
 class Talk:

@@ -213,7 +213,18 @@ def nothing() -> None:
 
 
 def app() -> App:
-    return App().mount(hello())
+    sales = Agent(
+        FunctionModel(lambda request: f"I was told: {request.system_text}"), name="sales", instructions="Sell."
+    )
+    support = Agent(FunctionModel(lambda request: "I am the support."), name="support")
+    return App().mount(support).mount(sales)
+
+
+router = FunctionModel(lambda request: f"The router says {request.messages[-1].text}.")
+
+
+def make_router() -> FunctionModel:
+    return router
 
 
 def unsupported_annotation() -> Agent:

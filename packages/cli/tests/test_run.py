@@ -53,6 +53,15 @@ def test_a_pipe_can_be_part_of_the_message(command: Any) -> None:
     assert run.stdout == "You said: Shorten this:\n\na long story\n"
 
 
+def test_an_app_holds_several_agents_and_one_of_them_is_asked(command: Any) -> None:
+    assert command("run", "-s", "stacks:app", "--agent", "sales", "hi").stdout == "I was told: Sell.\n"
+
+
+def test_a_model_of_ones_own_code_answers(command: Any) -> None:
+    assert command("run", "--model", "stacks:router", "hi").stdout == "The router says hi.\n"
+    assert command("run", "--model", "stacks:make_router", "hi").stdout == "The router says hi.\n"
+
+
 def test_system_stands_in_place_of_the_instructions(command: Any) -> None:
     assert command("run", "-s", "stacks:system", "hi").stdout == "I was told: Be kind.\n"
     assert command("run", "-s", "stacks:system", "--system", "Be terse.", "hi").stdout == "I was told: Be terse.\n"
@@ -263,7 +272,17 @@ BAD = {
     "no agent": (["-s", "stacks:not_an_agent"], "is a str, expected an Agent or a function that makes one"),
     "a class": (["-s", "stacks:Retry"], "is the class Retry, expected an Agent"),
     "a function that makes none": (["-s", "stacks:nothing"], "returned None, expected an Agent"),
-    "an app": (["-s", "stacks:app"], "returned an App, expected an Agent"),
+    "no agent of that name": (["-s", "stacks:app", "--agent", "suport"], "no agent of that name; was 'support' meant?"),
+    "several agents": (["-s", "stacks:app"], "holds several agents, say which with --agent: support, sales"),
+    "another agent": (["-s", "stacks:hello", "--agent", "sales"], "stacks:hello holds one agent alone, 'agent'"),
+    "a profile of code": (["-s", "stacks:hello", "--profile", "dev"], "--profile is for stack files"),
+    "a lock of code": (["-s", "stacks:hello", "--locked"], "--locked is for stack files"),
+    "a profile of nothing": (["--profile", "dev"], "--profile is for a stack, and there is none"),
+    "a file of a kind that nobody loads": (["-s", "stacks.yaml"], "a stack file ends in .toml"),
+    "a stack file that is not there": (["-s", "agnet.toml"], "--stack agnet.toml: there is no such file"),
+    "own code that holds no model": (["--model", "stacks:not_an_agent"], "is a str, expected a model"),
+    "own code that makes no model": (["--model", "stacks:nothing"], "made None, expected a model"),
+    "own code without that model": (["--model", "stacks:rooter"], "stacks has no 'rooter'; was 'router' meant?"),
     "an async function": (["-s", "stacks:awaited"], "is async, expected a plain function"),
     "a file": (["-s", "stacks.py:hello"], "write it as module:attribute, such as stacks:hello"),
     "no attribute": (["-s", "stacks"], "write it as module:attribute, such as stacks:agent"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -39,11 +40,9 @@ def add_to(app: typer.Typer) -> None:
         install: Annotated[bool, typer.Option("--install", help="Add it to the files of your shell.")] = False,
     ) -> None:
         """Print the script with which a shell completes commands, options and names of plugins."""
-        from typer.completion import get_completion_script
-        from typer.completion import install as add
-
+        machinery: Any = import_module("typer.completion")  # what it takes from its inner modules it does not export
         if not install:
-            typer.echo(get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell.value))
+            typer.echo(machinery.get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell.value))
             return
         if shell is Shell.powershell:  # typer would lift the execution policy of the user for it
             raise CommandError(
@@ -51,7 +50,7 @@ def add_to(app: typer.Typer) -> None:
                 "agent-express completion powershell >> $PROFILE"
             )
         try:
-            name, path = add(shell=shell.value, prog_name=PROGRAM, complete_var=VARIABLE)
+            name, path = machinery.install(shell=shell.value, prog_name=PROGRAM, complete_var=VARIABLE)
         except OSError as error:
             raise CommandError(f"the files of {shell} cannot be written: {error}") from error
         typer.echo(f"{name} completes {PROGRAM} from now on, in new terminals: {path}")

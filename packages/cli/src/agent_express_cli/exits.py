@@ -17,9 +17,9 @@ class Exit(IntEnum):
 
 
 MEANING: dict[Exit, str] = {
-    Exit.OK: "there is an answer",
-    Exit.FAILED: "the turn failed: the model, a middleware, a limit",
-    Exit.USAGE: "nothing was asked: an option, the input, the stack, the model's name, package or key",
+    Exit.OK: "done: there is an answer, or what was asked for is shown",
+    Exit.FAILED: "the turn failed: the model, a middleware, a limit; or a check did",
+    Exit.USAGE: "nothing was asked: an option, the input, the stack, a plugin, the model's name, package or key",
     Exit.TIMEOUT: "--timeout has passed",
     Exit.INTERRUPTED: "Ctrl-C",
     Exit.PIPE_CLOSED: "whoever read the output has gone",

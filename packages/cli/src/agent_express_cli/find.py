@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 
-from agent_express.registry import GROUPS, Plugin, Registry
+from agent_express.plugins import GROUPS, Plugin
+from agent_express.registry import Registry
 
 from .exits import CommandError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -39,7 +39,7 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         """Find the command; what is near to a name that is mistyped may be a plugin's."""
         try:
-            return super().resolve_command(ctx, args)  # type: ignore[arg-type]
+            return super().resolve_command(ctx, args)
         except Exception as error:
             _suggest(error, args[0], self.list_commands(ctx))
             raise
@@ -47,15 +47,15 @@ class CommandGroup(TyperGroup):
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """List them, for --help."""
         with self._listing():
-            super().format_commands(ctx, formatter)  # type: ignore[arg-type]
+            super().format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: typer.Context, incomplete: str) -> Any:  # type: ignore[override]
         """List them, for the completion of a shell."""
         with self._listing():
-            return super().shell_complete(ctx, incomplete)  # type: ignore[arg-type]
+            return super().shell_complete(ctx, incomplete)
 
     @contextmanager
-    def _listing(self) -> Iterator[None]:
+    def _listing(self) -> Generator[None]:
         self._is_listing = True
         try:
             yield

@@ -14,7 +14,8 @@ import typer
 from agent_express import Agent, App
 from agent_express.errors import BlockedPluginError, ExpressError, PluginError
 from agent_express.models import Model
-from agent_express.registry import Plugin, Registry
+from agent_express.plugins import Plugin
+from agent_express.registry import Registry
 
 from .cases import Case
 from .checks import Check
@@ -124,7 +125,8 @@ class Host:
 
     def check_stack(self, stack: Stack) -> list[StackProblem]:
         """Say what is unwise in *stack*."""
-        return cast("list[StackProblem]", self._all("check_stack", object, stack=stack))
+        found: list[Any] = self._all("check_stack", object, stack=stack)
+        return found
 
     def doctor(self) -> list[Check]:
         """Look after everything that plugins look after; what is left out here counts as a failed check."""
@@ -201,15 +203,16 @@ class Host:
 
     # --- asking them ------------------------------------------------------------------------------
 
-    def _implementations(self, hook: str) -> Iterator[Any]:
-        return reversed(getattr(self._manager.hook, hook).get_hookimpls())
+    def _implementations(self, hook: str) -> list[Any]:
+        found: list[Any] = getattr(self._manager.hook, hook).get_hookimpls()
+        return found[::-1]
 
     def _answers(
         self, hook: str, plugin: str = "", *, passing: tuple[type[BaseException], ...] = (), **given: Any
     ) -> Iterator[tuple[str, Any]]:
         """(plugin, answer) of each that gives one; pluggy itself would let the first that raises silence the others."""
         self._load_for(hook, plugin)
-        for impl in list(self._implementations(hook)):
+        for impl in self._implementations(hook):
             if plugin and impl.plugin_name != plugin:
                 continue
             wanted = [given[name] for name in impl.argnames]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from agent_express.registry import Plugin
+    from agent_express.plugins import Plugin
 
 
 class StateNotes:

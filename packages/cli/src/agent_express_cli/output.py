@@ -83,7 +83,7 @@ class Output:
             return
         from rich.table import Table
 
-        drawn = Table(*head, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        drawn = Table(*head, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(head))
         for row in rows:
             drawn.add_row(*(Text(self.clean(cell)) for cell in row))
         with self._console.capture() as painted:

@@ -10,7 +10,8 @@ from typing import Any
 import typer
 
 from agent_express import ExpressError
-from agent_express.registry import Plugin, registry
+from agent_express.plugins import Plugin
+from agent_express.registry import registry
 
 from .exits import CommandError, Exit
 from .host import Host

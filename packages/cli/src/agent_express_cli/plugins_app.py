@@ -150,8 +150,9 @@ def _doctor(app: typer.Typer) -> None:
 def _manifest(app: typer.Typer) -> None:
     @app.command("manifest")
     def manifest(
-        package: Annotated[
-            str, typer.Argument(metavar="PACKAGE", help="A folder with a pyproject.toml, or an installed distribution.")
+        packages: Annotated[
+            list[str],
+            typer.Argument(metavar="PACKAGE...", help="A folder with a pyproject.toml, or an installed distribution."),
         ],
         check: Annotated[bool, typer.Option("--check", help="Write nothing; say what is not as in the code.")] = False,
         json: Json = False,
@@ -162,6 +163,6 @@ def _manifest(app: typer.Typer) -> None:
         What only its author knows is kept: roles, permissions, environment, stability, examples, exemptions.
         """
         from .page import perform
-        from .plugins_manifest import write_manifest
+        from .plugins_manifest import write_manifests
 
-        return perform(lambda page: write_manifest(page, package, check=check), as_json=json, debug=debug)
+        return perform(lambda page: write_manifests(page, packages, check=check), as_json=json, debug=debug)

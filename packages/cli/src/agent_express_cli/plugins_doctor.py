@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import asdict
 
 from .assemble import make_host
-from .checks import Check
+from .checks import Check, Status
 from .exits import Exit
 from .page import Page
 
-STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+STYLES: dict[Status, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 def show_doctor(page: Page, *, everything: bool, details: bool) -> Exit:

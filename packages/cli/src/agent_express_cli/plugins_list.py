@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agent_express.errors import PluginError
-from agent_express.registry import Plugin, Registry, registry
+from agent_express.plugins import Plugin
+from agent_express.registry import Registry, registry
 
 from .page import Page
 

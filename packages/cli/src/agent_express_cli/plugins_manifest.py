@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
@@ -16,8 +16,8 @@ import pluggy
 
 from agent_express.describe import describe_package, differences
 from agent_express.manifest import FILE
+from agent_express.plugins import GROUPS
 from agent_express.references import import_attr
-from agent_express.registry import GROUPS
 
 from .exits import CommandError, Exit
 from .hookspecs import PROJECT
@@ -49,6 +49,12 @@ class Package:
         return targets[0].partition(":")[0].partition(".")[0]
 
 
+def write_manifests(page: Page, packages: Sequence[str], *, check: bool) -> Exit:
+    """Write the manifest of each of *packages*, or compare it with the code; see `write_manifest`."""
+    codes = [write_manifest(page, where, check=check) for where in packages]
+    return max(codes)
+
+
 def write_manifest(page: Page, where: str, *, check: bool) -> Exit:
     """Write the manifest of the package *where*, or compare it with the code: then `Exit.FAILED` where they differ.
 
@@ -70,7 +76,7 @@ def write_manifest(page: Page, where: str, *, check: bool) -> Exit:
         return _compare(page, package, path, written, real)
     if not package.is_source:
         raise CommandError(
-            f"{package.name} is installed as a wheel: run this in the folder of its sources, with --check here"
+            f"{package.name} is installed as a wheel: write it in the folder of its sources, or compare with --check"
         )
     text = f"{json.dumps(real, indent=2, ensure_ascii=False)}\n"
     if text != before:

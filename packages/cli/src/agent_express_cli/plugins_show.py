@@ -9,7 +9,8 @@ from typing import Any
 
 from agent_express.errors import ExpressError
 from agent_express.manifest import ManifestEntry
-from agent_express.registry import Plugin, Registry, registry
+from agent_express.plugins import Plugin
+from agent_express.registry import Registry, registry
 
 from .find import find_plugin
 from .page import Page

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_express.manifest import ManifestEntry
-from agent_express.registry import Plugin
+from agent_express.plugins import Plugin
 
 _HAVING = {"string": "...", "integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}
 

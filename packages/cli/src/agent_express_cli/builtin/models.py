@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from agent_express.models import Model, make_model
 from agent_express.references import import_attr
@@ -53,4 +53,4 @@ def _own(name: str) -> Model:
         found = found()
     if not isinstance(found, Model):
         raise CommandError(f"--model {name} made {a(found)}, expected a model: an object with name and stream(request)")
-    return cast("Model", found)
+    return found

@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 from urllib.request import url2pathname
 
-from agent_express.registry import Plugin, Registry
+from agent_express.plugins import Plugin
+from agent_express.registry import Registry
 
 from ..checks import Check
 

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from agent_express.errors import PluginError
-from agent_express.registry import Plugin, PluginState, Registry
+from agent_express.plugins import Plugin, PluginState
+from agent_express.registry import Registry
 
-from ..checks import Check
+from ..checks import Check, Status
 
 
 def check(registry: Registry) -> Iterator[Check]:
@@ -37,7 +38,7 @@ def _try(registry: Registry, plugin: Plugin) -> None:
 def _wrong(registry: Registry, plugin: Plugin) -> Check:
     failure = registry.failure(plugin)
     details = "".join(traceback.format_exception(failure)) if failure is not None else ""
-    status = "warn" if plugin.state is PluginState.AMBIGUOUS else "fail"
+    status: Status = "warn" if plugin.state is PluginState.AMBIGUOUS else "fail"
     return Check(f"plugin {plugin.qualified}", status, plugin.reason, details=details.rstrip())
 
 

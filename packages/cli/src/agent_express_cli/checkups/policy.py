@@ -6,7 +6,8 @@ import difflib
 import os
 from collections.abc import Iterator
 
-from agent_express.registry import Plugin, PluginState, Policy, Registry
+from agent_express.plugins import Plugin, PluginState, Policy
+from agent_express.registry import Registry
 
 from ..checks import Check
 
