@@ -117,7 +117,8 @@ def _commands(entry: Published) -> list[Any]:
         try:
             manifest = json.loads(Path(folder, MANIFEST).read_text(encoding="utf-8"))
             if manifest["contract"] == CONTRACT:
-                return cast("list[Any]", manifest["entries"][entry.name].get("commands", []))
+                commands: object = manifest["entries"][entry.name]["commands"]
+                return cast("list[Any]", commands) if isinstance(commands, list) else []
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             continue
     return []

@@ -98,7 +98,7 @@ def _told(callback: Callable[..., Any], plugin: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return callback(*args, **kwargs)
-        except (CommandError, ExpressError):
+        except (CommandError, ExpressError, typer.Abort):
             raise
         except Exception as error:
             if hasattr(error, "exit_code"):  # what typer ends a command with
