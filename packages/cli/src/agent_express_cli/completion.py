@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from importlib import import_module
 from typing import Annotated, Any
@@ -29,6 +30,13 @@ class Shell(StrEnum):
     zsh = "zsh"
     fish = "fish"
     powershell = "powershell"
+
+
+def answer_shells(environ: Mapping[str, str]) -> None:
+    """Let typer answer the shell that asks, as *environ* says; typer itself does so only with options of its own."""
+    if VARIABLE in environ:
+        machinery: Any = import_module("typer.completion")
+        machinery.completion_init()
 
 
 def add_to(app: typer.Typer) -> None:
