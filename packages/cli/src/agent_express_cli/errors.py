@@ -11,6 +11,7 @@ from agent_express.errors import (
     InputError,
     ModelError,
     RateLimitError,
+    StackError,
     TurnTimeoutError,
     UseError,
 )
@@ -27,13 +28,15 @@ class Problem:
 
     Attributes:
         kind: The class of the error.
-        message: One sentence, with what to do.
+        message: One sentence, with what to do; of several problems all, one after the other.
         code: The exit code.
+        lines: The same with a line for each problem.
     """
 
     kind: str
     message: str
     code: Exit
+    lines: tuple[str, ...] = ()
 
 
 def problem(error: BaseException) -> Problem:
@@ -41,7 +44,8 @@ def problem(error: BaseException) -> Problem:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     message, code = _told(error)
-    return Problem(type(error).__name__, _line(message), code)
+    lines = tuple(map(_line, str(error).splitlines())) if isinstance(error, StackError) else ()
+    return Problem(type(error).__name__, "; ".join(lines) or _line(message), code, lines or (_line(message),))
 
 
 def _told(error: BaseException) -> tuple[str, Exit]:

@@ -14,7 +14,7 @@ import typer
 from agent_express import Agent, App
 from agent_express.errors import BlockedPluginError, ExpressError, PluginError
 from agent_express.models import Model
-from agent_express.plugins import Plugin
+from agent_express.plugins import Plugin, PluginState
 from agent_express.registry import Registry
 
 from .cases import Case
@@ -235,8 +235,13 @@ class Host:
         before = len(self.problems)
         for _, answer in self._answers(hook, passing=(ExpressError, CommandError), **given):
             return answer
-        failed = "; ".join(str(problem) for problem in self.problems[before:])
-        raise CommandError(f"{lacking}; {failed}" if failed else lacking)
+        failed = [str(problem) for problem in self.problems[before:]]
+        raise CommandError("; ".join([lacking, *failed, *self._blocked(hook)]))
+
+    def _blocked(self, hook: str) -> list[str]:
+        """Why those that might have answered may not."""
+        plugins = [each for each in self.registry.plugins("hooks") if each.state is PluginState.BLOCKED]
+        return [plugin.reason for plugin in plugins if self._may_implement(plugin, hook)]
 
     def _maybe(self, hook: str, kind: type[T], **given: Any) -> T | None:
         for name, answer in self._answers(hook, passing=(ExpressError, CommandError), **given):

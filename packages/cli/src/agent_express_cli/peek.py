@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 CONTRACT = 1
 """The form of the manifest that is read here, as `agent_express.manifest.CONTRACT`."""
@@ -118,7 +118,7 @@ def _commands(entry: Published) -> list[Any]:
             manifest = json.loads(Path(folder, MANIFEST).read_text(encoding="utf-8"))
             if manifest["contract"] == CONTRACT:
                 commands: object = manifest["entries"][entry.name]["commands"]
-                return cast("list[Any]", commands) if isinstance(commands, list) else []
+                return commands if isinstance(commands, list) else []
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             continue
     return []

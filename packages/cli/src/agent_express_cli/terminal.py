@@ -67,7 +67,8 @@ class TextScreen:
     def problem(self, problem: Problem) -> None:
         """Say what went wrong, and end the turn."""
         self._end_turn()
-        self._line(f"error: {problem.message}", "failure", sign="")
+        for line in problem.lines:
+            self._line(f"error: {line}", "failure", sign="")
 
     def _end_turn(self) -> None:
         self._break()
