@@ -117,12 +117,16 @@ def test_an_editable_install_whose_folder_is_gone_is_a_failure(command: Any, sit
     assert (found["status"], found["message"]) == ("fail", f"its folder {folder} is gone")
 
 
-def test_keys_are_looked_for_and_never_shown(command: Any) -> None:
-    run = command("plugins", "doctor", "--json", env={"OPENAI_API_KEY": "sk-very-secret"})
+def test_keys_are_looked_for_and_never_shown(command: Any, site: Any) -> None:
+    for name, key in (("one", "ACME_KEY"), ("other", "ACME_KEY"), ("third", "BETA_TOKEN")):
+        entry = {**MANIFEST, "environment": [key, "ACME_URL"]}
+        site.add(name, "class It: ...", group="models", dist=f"acme-{name}", entry=entry)
+    run = command("plugins", "doctor", "--json", env={**site.env, "ACME_KEY": "sk-very-secret"})
     found = checks(run)
-    assert found["key OPENAI_API_KEY"]["message"] == "it is set, for models of openai, openai-chat"
-    assert found["key ANTHROPIC_API_KEY"]["status"] == "warn"
-    assert found["key ANTHROPIC_API_KEY"]["advice"] == "export ANTHROPIC_API_KEY=..."
+    assert (found["key ACME_KEY"]["status"], found["key BETA_TOKEN"]["status"]) == ("ok", "warn")
+    assert found["key ACME_KEY"]["message"] == "it is set, for models of one, other"
+    assert found["key BETA_TOKEN"]["advice"] == "export BETA_TOKEN=..."
+    assert "key ACME_URL" not in found
     assert "sk-very-secret" not in run.stdout + run.stderr
 
 

@@ -159,12 +159,20 @@ def _implements(name: str, target: str) -> list[str]:
         raise CommandError(f"{name}: {one_line(error)}") from error
 
 
+def _differing(said: Mapping[str, Any], real: Mapping[str, Any]) -> list[str]:
+    """How an entry differs; `implements` is of the command line alone, and core does not know it."""
+    plain = [{key: value for key, value in entry.items() if key != "implements"} for entry in (said, real)]
+    hooks = [json.dumps(entry.get("implements", [])) for entry in (said, real)]
+    differ = [] if hooks[0] == hooks[1] else [f"implements: the manifest says {hooks[0]}, the code {hooks[1]}"]
+    return [*differences(*plain), *differ]
+
+
 def _compare(page: Page, package: Package, path: Path, written: Any, real: Mapping[str, Any]) -> Exit:
     said = cast("Mapping[str, Mapping[str, Any]]", written.get("entries", {}))
     found: list[str] = [] if written else [f"there is no {path}"]
     for name, entry in real["entries"].items():
         if name in said:
-            found += [f"{name}: {each}" for each in differences(said[name], entry)]
+            found += [f"{name}: {each}" for each in _differing(said[name], entry)]
         elif written:
             found.append(f"{name}: the code has it, the manifest does not")
     found += [f"{name}: the manifest has it, the code does not" for name in said if name not in real["entries"]]
