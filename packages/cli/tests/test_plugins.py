@@ -226,18 +226,22 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", ["show", "schema"])
 @pytest.mark.parametrize(("plugin", "said"), list(WRONG.values()), ids=list(WRONG))
 def test_a_name_that_is_not_there_is_put_right_in_one_sentence(
-    command: Any, guard: Any, name: str, plugin: str, said: str
+    command: Any, guard: Any, plugin: str, said: str
 ) -> None:
-    run = command("plugins", name, plugin, env=guard.env)
+    run = command("plugins", "show", plugin, env=guard.env)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith("error: ")
     assert said in run.stderr
     assert run.stderr.count("\n") == 1
-    (told,) = objects(command("plugins", name, plugin, "--json", env=guard.env).stderr)
-    assert (told["type"], told["exit_code"]) == ("error", 2)
+
+
+def test_a_name_that_is_not_there_is_an_object_where_a_machine_reads(command: Any, guard: Any) -> None:
+    run = command("plugins", "schema", "acme.cost-cpa", "--json", env=guard.env)
+    (told,) = objects(run.stderr)
+    assert (run.returncode, told["type"], told["exit_code"]) == (2, "error", 2)
+    assert "nearest: acme.cost-cap" in told["message"]
 
 
 def test_a_name_in_two_groups_asks_for_the_group(command: Any, site: Any) -> None:

@@ -30,7 +30,7 @@ class Problem:
         kind: The class of the error.
         message: One sentence, with what to do; of several problems all, one after the other.
         code: The exit code.
-        lines: The same with a line for each problem.
+        lines: The same with a line for each problem; empty where there is one.
     """
 
     kind: str
@@ -45,7 +45,7 @@ def problem(error: BaseException) -> Problem:
         error = error.exceptions[0]
     message, code = _told(error)
     lines = tuple(map(_line, str(error).splitlines())) if isinstance(error, StackError) else ()
-    return Problem(type(error).__name__, "; ".join(lines) or _line(message), code, lines or (_line(message),))
+    return Problem(type(error).__name__, "; ".join(lines) or _line(message), code, lines)
 
 
 def _told(error: BaseException) -> tuple[str, Exit]:

@@ -84,7 +84,7 @@ def _failed(error: Exception, args: Sequence[str]) -> int:
     if "--debug" in args:
         traceback.print_exception(error.__cause__ or error, file=sys.stderr)
     found = problem(error)
-    for line in (found.message,) if as_json else found.lines:
+    for line in (found.message,) if as_json or not found.lines else found.lines:
         _tell(found.kind, line, found.code, as_json=as_json)
     return _closed_quietly(found.code)
 

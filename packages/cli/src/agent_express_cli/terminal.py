@@ -67,7 +67,7 @@ class TextScreen:
     def problem(self, problem: Problem) -> None:
         """Say what went wrong, and end the turn."""
         self._end_turn()
-        for line in problem.lines:
+        for line in problem.lines or (problem.message,):
             self._line(f"error: {line}", "failure", sign="")
 
     def _end_turn(self) -> None:
