@@ -12,13 +12,13 @@ import pluggy
 
 if TYPE_CHECKING:
     import typer
-    from agent_express.stack import Stack, StackProblem
 
     from agent_express import Agent, App
     from agent_express.models import Model
     from agent_express.plugins import Plugin
     from agent_express.registry import Registry
     from agent_express.secrets import Secrets
+    from agent_express.stack import Stack, StackProblem
 
     from .cases import Case
     from .checks import Check

@@ -10,10 +10,9 @@ from ..hookspecs import hookimpl
 from ..local import find_modules_in
 
 if TYPE_CHECKING:
-    from agent_express.stack import Stack
-
     from agent_express.registry import Registry
     from agent_express.secrets import Secrets
+    from agent_express.stack import Stack
 
 
 class TomlStacks:
