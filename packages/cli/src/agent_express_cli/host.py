@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pluggy
-import typer
 
 from agent_express import Agent, App
 from agent_express.errors import BlockedPluginError, ExpressError, PluginError
@@ -25,6 +24,8 @@ from .isolation import fit, one_line
 from .local import a
 
 if TYPE_CHECKING:
+    import typer
+
     from agent_express.stack import Stack, StackProblem
 
 T = TypeVar("T")
