@@ -223,6 +223,10 @@ def app() -> App:
 router = FunctionModel(lambda request: f"The router says {request.messages[-1].text}.")
 
 
+def broken_router() -> FunctionModel:
+    raise LookupError("no route")
+
+
 def make_router() -> FunctionModel:
     return router
 

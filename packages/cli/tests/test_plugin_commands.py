@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,6 +133,17 @@ def test_a_command_that_fails_is_answered_for_by_its_plugin(command: Any, site: 
     assert run.stderr == f"{IMPORTED}error: plugin acme-audit:acme.audit: its command failed: KeyError\n"
     assert command("audit", "--fail", "exit", env=site.env).stderr == IMPORTED
     assert command("audit", "--fail", "abort", env=site.env).returncode == 130
+
+
+def test_the_plugin_of_the_readme_works(command: Any, site: Any, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```python\n(import os\n.*?)```", text, re.DOTALL)
+    (entry,) = re.findall(r"```json\n(\{\"group\": \"hooks\".*?)```", text, re.DOTALL)
+    site.add("acme.audit", source, target="acme_audit:Audit", entry=json.loads(entry))
+    assert "  audit       Say who did what.\n" in command("--help", env=site.env).stdout
+    assert command("audit", env=site.env).stdout == "nobody did anything\n"
+    told = command("plugins", "doctor", env=site.env, folder=tmp_path).stdout
+    assert "warn  audit: audit.log cannot be written (touch audit.log)\n" in told
 
 
 def test_what_is_read_from_files_is_what_the_packaging_metadata_says() -> None:

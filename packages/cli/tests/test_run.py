@@ -283,6 +283,8 @@ BAD = {
     "own code that holds no model": (["--model", "stacks:not_an_agent"], "is a str, expected a model"),
     "own code that makes no model": (["--model", "stacks:nothing"], "made None, expected a model"),
     "own code without that model": (["--model", "stacks:rooter"], "stacks has no 'rooter'; was 'router' meant?"),
+    "a module of that name by chance": (["--model", "json:x"], "nor is a model provider 'json' installed"),
+    "own code that fails": (["--model", "stacks:broken_router"], "calling broken_router() failed at stacks.py, line"),
     "an async function": (["-s", "stacks:awaited"], "is async, expected a plain function"),
     "a file": (["-s", "stacks.py:hello"], "write it as module:attribute, such as stacks:hello"),
     "no attribute": (["-s", "stacks"], "write it as module:attribute, such as stacks:agent"),

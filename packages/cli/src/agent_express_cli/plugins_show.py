@@ -99,7 +99,10 @@ def _facts(installed: Registry, plugin: Plugin, entry: ManifestEntry | None) -> 
         "order": _order(entry),
         "permissions": ", ".join(entry.permissions),
         "environment": ", ".join(_variable(each) for each in entry.environment),
-        "implements": ", ".join(map(str, entry.raw.get("implements", ()))),
+        "layers": _listed(entry.raw.get("layers")),
+        "modalities": _listed(entry.raw.get("modalities")),
+        "repeats": _listed(entry.raw.get("next_many")),
+        "implements": _listed(entry.raw.get("implements")),
         "commands": ", ".join(str(each.get("name", "")) for each in entry.raw.get("commands", ())),
         "exempt from": "; ".join(_offered(each, why) for each, why in entry.exempt.items()),
     }
@@ -118,6 +121,11 @@ def _offered(name: str, summary: str) -> str:
 def _order(entry: ManifestEntry) -> str:
     sides = (("outside of", entry.order.outside), ("inside of", entry.order.inside), ("requires", entry.order.requires))
     return "; ".join(f"{side} {', '.join(names)}" for side, names in sides if names)
+
+
+def _listed(value: object) -> str:
+    """What a manifest lists under a key that core does not read."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
 def _variable(name: str) -> str:

@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from agent_express.errors import BrokenPluginError, UnknownModelError, UnknownPluginError
 from agent_express.models import Model, make_model
-from agent_express.references import import_attr
+from agent_express.references import import_attr, told
 from agent_express.registry import Registry
 
 from ..choose import PROVIDERS
@@ -28,7 +29,13 @@ class Models:
             UseError: There is neither.
             CommandError: The code holds no model.
         """
-        return _own(name) if _is_own(name, registry) else make_model(registry, name)
+        if not _is_own(name, registry):
+            return make_model(registry, name)
+        try:
+            found = import_attr(name)
+        except UnknownPluginError as error:  # a module of the provider's name may be there by chance
+            raise UnknownModelError(f"{error}; nor is a model provider {name.partition(':')[0]!r} installed") from error
+        return _made(name, found)
 
 
 def _is_own(name: str, registry: Registry) -> bool:
@@ -45,12 +52,21 @@ def _is_own(name: str, registry: Registry) -> bool:
         return False
 
 
-def _own(name: str) -> Model:
-    found: Any = import_attr(name)
+def _made(name: str, found: Any) -> Model:
+    """*found*, or what it makes.
+
+    Raises:
+        BrokenPluginError: The function failed.
+        CommandError: It is no model, nor makes one.
+    """
     if inspect.isclass(found) or not isinstance(found, Model):
         if not callable(found):
             raise CommandError(f"--model {name} is {a(found)}, expected a model, or a function that makes one")
-        found = found()
+        try:
+            found = found()
+        except (Exception, SystemExit) as error:
+            attribute = name.partition(":")[2]
+            raise BrokenPluginError(told(f"--model {name}", f"calling {attribute}()", error)) from error
     if not isinstance(found, Model):
         raise CommandError(f"--model {name} made {a(found)}, expected a model: an object with name and stream(request)")
     return found
