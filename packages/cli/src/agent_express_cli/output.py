@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Sequence
-from typing import TextIO
-
-from rich.console import Console
-from rich.text import Text
+from functools import cached_property
+from typing import TYPE_CHECKING, TextIO
 
 from .exits import CommandError, Exit
 from .words import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Output:
@@ -23,9 +25,16 @@ class Output:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._console = Console(file=file, highlight=False, markup=False, emoji=False)
         self._in_line = False
         self.is_terminal = file.isatty()
+        self._is_painted = self.is_terminal or bool(os.environ.get("FORCE_COLOR"))
+
+    @cached_property
+    def _console(self) -> Console:
+        """What knows the terminal; made when it is needed, for in a pipe its import is a third of a short command."""
+        from rich.console import Console
+
+        return Console(file=self._file, highlight=False, markup=False, emoji=False)
 
     @property
     def can_wipe(self) -> bool:
@@ -44,7 +53,7 @@ class Output:
     @property
     def width(self) -> int:
         """Columns."""
-        return self._console.width
+        return self._console.width if self.is_terminal else shutil.get_terminal_size().columns
 
     @property
     def height(self) -> int:
@@ -57,6 +66,10 @@ class Output:
 
     def paint(self, text: str, style: str) -> str:
         """*text* in a style of rich, where there is somebody to see it and NO_COLOR does not forbid it."""
+        if not self._is_painted:
+            return text
+        from rich.text import Text
+
         with self._console.capture() as painted:
             self._console.print(Text(text, style), soft_wrap=True, end="")
         return painted.get()
@@ -82,6 +95,7 @@ class Output:
             self.write("".join(f"{line}\n" for line in columns(rows)))
             return
         from rich.table import Table
+        from rich.text import Text
 
         drawn = Table(*head, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(head))
         for row in rows:
