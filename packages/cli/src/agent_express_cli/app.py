@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from . import chat, completion, plugins_app, run
+from . import chat, completion, plugins_app, run, stack_app
 from .exits import MEANING
 from .group import CommandGroup
 
-COMMANDS = (run, chat, plugins_app, completion)
+COMMANDS = (run, chat, plugins_app, stack_app, completion)
 """Modules with `add_to(app)`, in the order in which --help lists them."""
 
 ABOUT = "Talk to an agent: a language model with tools, and middleware around it."
