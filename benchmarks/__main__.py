@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import hooks, imports, memory, plugins, report, sessions, state, streams, tools, turns
+from benchmarks import commands, hooks, imports, memory, plugins, report, sessions, state, streams, tools, turns
 from benchmarks.rows import FULL, QUICK, Effort, Group, Row
 
 GROUPS: tuple[Group, ...] = (
@@ -24,6 +24,7 @@ GROUPS: tuple[Group, ...] = (
     memory.GROUP,
     imports.GROUP,
     plugins.GROUP,
+    commands.GROUP,
 )
 NAMES = tuple(name for group in GROUPS for name in group.names)
 
