@@ -317,6 +317,35 @@ def test_a_distribution_without_metadata_is_listed_under_no_name_and_breaks_noth
     assert {plugin.name for plugin in registry_of(site).plugins()} == {"guards.budget", "guards.other"}
 
 
+@pytest.mark.parametrize("file", ["METADATA", "entry_points.txt"])
+def test_metadata_in_another_encoding_hides_no_other_package(site: Path, file: str) -> None:
+    install(site)
+    info = install(site, "acme-guards", entry_points={"middleware": {"acme.budget": "acme_guards:Budget"}})
+    (info / file).write_bytes((info / file).read_bytes() + "Author: Jérôme\n".encode("latin-1"))
+    plugins = registry_of(site).plugins()
+    assert [(each.name, each.distribution) for each in plugins] == [
+        ("acme.budget", "acme-guards"),
+        ("guards.budget", "agent-express-guards"),
+    ]
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b""])
+def test_where_a_plugin_comes_from_is_unknown_where_that_cannot_be_read(site: Path, content: bytes) -> None:
+    info = install(site)
+    (info / "direct_url.json").write_bytes(content)
+    registry = registry_of(site)
+    assert registry.provenance(registry.find("guards.budget")).origin in ("unknown", "wheel")
+
+
+def test_a_plugin_that_was_removed_meanwhile_comes_from_nowhere(site: Path) -> None:
+    info = install(site)
+    registry = registry_of(site)
+    plugin = registry.find("guards.budget")
+    info.rename(site / "gone")
+    with pytest.raises(UnknownPluginError, match="agent-express-guards is not installed: pip install agent-express-g"):
+        registry.provenance(plugin)
+
+
 def test_a_manifest_that_cannot_be_read_is_told_where_it_is_asked_for(site: Path) -> None:
     install(site)
     (site / "agent_express_guards" / "agent_express.json").write_text("{", encoding="utf-8")

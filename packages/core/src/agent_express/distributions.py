@@ -34,7 +34,7 @@ class Provenance:
         distribution: Its name.
         version: Its version.
         origin: "wheel" (or an sdist, from an index), "editable" (a folder, imported in place), "archive" (a file or a
-            URL), "repository", or "folder" (copied from one).
+            URL), "repository", "folder" (copied from one), or "unknown" (what its installer wrote cannot be read).
         location: The folder it is imported from, or the URL it came from.
     """
 
@@ -88,8 +88,11 @@ class Installed:
     @property
     def provenance(self) -> Provenance:
         """Where it comes from."""
-        origin: Any = self._dist.origin
         place = str(self._dist.locate_file(""))
+        try:
+            origin: Any = self._dist.origin
+        except (OSError, ValueError):  # its direct_url.json is no JSON
+            return Provenance(self.name, self.version, "unknown", place)
         if origin is None:
             return Provenance(self.name, self.version, "wheel", place)
         url = str(getattr(origin, "url", ""))
@@ -116,7 +119,7 @@ def installed(path: Sequence[str]) -> Iterator[Installed]:
     """
     seen: set[str] = set()
     for dist in metadata.distributions(path=list(path)):
-        text = dist.read_text("entry_points.txt") or ""
+        text = _text(dist, "entry_points.txt")
         if PREFIX not in text:
             continue
         found = Installed(dist, tuple(_entries(text)))
@@ -146,8 +149,18 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def _text(dist: Any, file: str) -> str:
+    """A file of the metadata; "" where it cannot be read. One package in another encoding must not hide the rest."""
+    try:
+        return dist.read_text(file) or ""
+    except UnicodeDecodeError as error:
+        return error.object.decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def _head(dist: Any) -> list[tuple[str, str]]:
-    text = dist.read_text("METADATA") or dist.read_text("PKG-INFO") or ""
+    text = _text(dist, "METADATA") or _text(dist, "PKG-INFO")
     return _HEADER.findall(text.replace("\r\n", "\n").partition("\n\n")[0])
 
 

@@ -147,8 +147,15 @@ class Registry:
         return self._scan.manifest_path(plugin)
 
     def provenance(self, plugin: Plugin) -> Provenance:
-        """Where *plugin* comes from."""
-        return self._scan.found().offers[normal(plugin.distribution)].provenance
+        """Where *plugin* comes from.
+
+        Raises:
+            UnknownPluginError: Its distribution is not installed, or no more.
+        """
+        offer = self._scan.found().offers.get(normal(plugin.distribution))
+        if offer is None:
+            raise UnknownPluginError(f"{plugin.distribution} is not installed: pip install {plugin.distribution}")
+        return offer.provenance
 
     def failure(self, plugin: Plugin) -> BaseException | None:
         """What importing *plugin* has raised."""
