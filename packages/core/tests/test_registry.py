@@ -8,7 +8,9 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -416,6 +418,82 @@ def test_whoever_watches_is_told_of_each_change(site: Path) -> None:
     with pytest.raises(BrokenPluginError):
         registry.load("acme.bad")
     assert seen == [("guards.budget", "loaded"), ("acme.bad", "failed")]
+
+
+def test_what_an_import_does_to_the_path_makes_nobody_forget_what_was_loaded_and_what_failed(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)  # a `__pycache__` beside a module changes its folder
+    extends = f"import sys\nsys.path.append({str(site / 'more')!r})\n"
+    sources = {"acme_a": BUDGET, "acme_b": "1/0", "acme_c": extends + BUDGET, "acme_d": extends + "1/0"}
+    for name, source in sources.items():
+        entries = {"middleware": {f"{name}.budget": f"{name}:Budget"}}
+        install(site, name, entry_points=entries, modules={f"{name}.py": source})
+    registry = Registry(environ={})
+    registry.watch(lambda _: registry.plugins() and None)  # whoever is told looks at all of them
+    for name in sources:
+        try:
+            assert registry.load(f"{name}.budget") is registry.load(f"{name}.budget")
+        except BrokenPluginError as error:
+            assert "ZeroDivisionError" in str(error)
+    states = {plugin.name: plugin.state.value for plugin in registry.plugins() if plugin.distribution in sources}
+    assert states == {
+        "acme_a.budget": "loaded", "acme_b.budget": "failed", "acme_c.budget": "loaded", "acme_d.budget": "failed",
+    }  # fmt: skip
+
+
+def test_a_new_package_gives_what_failed_another_chance_and_leaves_what_was_loaded(site: Path) -> None:
+    install(site)
+    needs = {"acme_bad/__init__.py": f"import acme_missing\n{BUDGET}"}
+    install(site, "acme-bad", entry_points={"middleware": {"acme.bad": "acme_bad:Budget"}}, modules=needs)
+    registry = registry_of(site)
+    registry.load("guards.budget")
+    with pytest.raises(BrokenPluginError):
+        registry.load("acme.bad")
+    install(site, "acme-missing", entry_points={}, modules={"acme_missing/__init__.py": ""})
+    assert registry.find("guards.budget").state is PluginState.LOADED
+    assert registry.load("acme.bad").name == "budget"
+
+
+def test_threads_that_load_one_plugin_at_once_get_one_factory_and_whoever_watches_is_told_once(site: Path) -> None:
+    install(site)
+    registry, barrier = registry_of(site), threading.Barrier(8)
+    seen: list[Plugin] = []
+    registry.watch(seen.append)
+
+    def load(_: int) -> Any:
+        barrier.wait()
+        return registry.load("guards.budget")
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(load, range(8)))
+    assert len(set(found)) == len(seen) == 1
+
+
+def test_a_plugin_that_asks_for_itself_while_it_is_imported_is_refused_there_and_loaded_in_the_end(site: Path) -> None:
+    asks = """
+from agent_express.registry import Registry
+try:
+    Registry.in_the_test.load("guards.budget")
+except Exception as error:
+    refused = error
+"""
+    install(site, modules={"agent_express_guards/__init__.py": asks + BUDGET})
+    registry = registry_of(site)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Registry, "in_the_test", registry, raising=False)
+        registry.load("guards.budget")
+    assert isinstance(sys.modules["agent_express_guards"].refused, BrokenPluginError)
+    plugin = registry.find("guards.budget")
+    assert (plugin.state, registry.failure(plugin)) == (PluginState.LOADED, None)
+
+
+def test_an_interrupt_while_a_plugin_is_imported_is_no_failure_of_the_plugin(site: Path) -> None:
+    install(site, modules={"agent_express_guards/__init__.py": "raise KeyboardInterrupt"})
+    registry = registry_of(site)
+    with pytest.raises(KeyboardInterrupt):
+        registry.load("guards.budget")
+    assert registry.find("guards.budget").state is PluginState.AVAILABLE
 
 
 # --- provenance and manifest --------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -84,6 +85,7 @@ class Registry:
         self._listeners: list[Callable[[Plugin], None]] = []
         self._count = 0
         self._plugins: Mapping[Key, Plugin] | None = None
+        self._lock = threading.Lock()
 
     def with_policy(self, policy: Policy) -> Registry:
         """A registry of the same plugins for which *policy* holds as well; whoever watches this one watches it, too."""
@@ -193,15 +195,17 @@ class Registry:
         wanted = self.find(plugin, group) if isinstance(plugin, str) else plugin
         key = _key(wanted)
         self._refuse(self._current().get(key, wanted), wanted)
-        if key not in self._factories:
-            try:
-                self._factories[key] = import_attr(wanted.target)
-            except PluginError as error:
-                self._failures[key] = error.__cause__ or error
-                self._tell(wanted.now(PluginState.FAILED, f"{wanted} is broken: {error}"))
-                raise BrokenPluginError(self._states[key].reason) from (error.__cause__ or error)
-            self._tell(wanted.now(PluginState.LOADED))
-        return self._factories[key]
+        if key in self._factories:
+            return self._factories[key]
+        try:
+            factory = import_attr(wanted.target)
+        except PluginError as error:
+            reason, cause = f"{wanted} is broken: {error}", error.__cause__ or error
+            self._keep(self._failures, key, cause, wanted.now(PluginState.FAILED, reason))
+            raise BrokenPluginError(reason) from cause
+        self._failures.pop(key, None)  # it may have asked for itself while it was being imported
+        self._keep(self._factories, key, factory, wanted.now(PluginState.LOADED))
+        return factory
 
     def settings(self, plugin: Plugin | str, group: str = "middleware") -> Settings:
         """What a plugin can be told; it is imported for that. A model's factory is given its name first.
@@ -244,16 +248,20 @@ class Registry:
     # --- states ---------------------------------------------------------------------------------
 
     def _current(self) -> Mapping[Key, Plugin]:
-        """What is installed, each in its state of now; a change of it forgets what was loaded and what failed."""
+        """What is installed, each in its state of now; a change of it forgets what failed, and what is another now."""
         found = self._scan.found().plugins
         if self._scan.count != self._count:
-            self._count = self._scan.count
-            self._plugins = None
-            for kept in (self._factories, self._failures, self._states):
-                kept.clear()
-        if self._plugins is None:
-            self._plugins = self._judged(found)
-        return self._plugins
+            self._count, self._failures, self._plugins = self._scan.count, {}, None
+            self._states = {
+                key: plugin
+                for key, plugin in self._states.items()
+                if key in found and plugin == found[key].now(PluginState.LOADED)
+            }
+            self._factories = {key: factory for key, factory in self._factories.items() if key in self._states}
+        judged = self._plugins
+        if judged is None:
+            judged = self._plugins = self._judged(found)
+        return judged
 
     def _judged(self, found: Mapping[Key, Plugin]) -> Mapping[Key, Plugin]:
         """Each plugin as the policy, the scan and its import have it; whoever shares a name is ambiguous."""
@@ -297,10 +305,18 @@ class Registry:
         if wrong:
             raise PluginError(f"AGENT_EXPRESS_STRICT or strict = true: every plugin must be usable: {'; '.join(wrong)}")
 
-    def _tell(self, plugin: Plugin) -> None:
-        self._states[_key(plugin)] = plugin
-        self._plugins = None
-        for told in self._listeners:
+    def _keep(self, kept: dict[Key, Any], key: Key, found: Any, plugin: Plugin) -> None:
+        """Keep what importing *plugin* brought, and tell of its state, once however many threads have imported it.
+
+        What the import itself did to the path, a `__pycache__` beside a module say, is no news of what is installed.
+        """
+        self._scan.found()
+        with self._lock:
+            self._count = self._scan.count
+            kept[key] = found
+            is_news, self._states[key] = self._states.get(key) != plugin, plugin
+            self._plugins = None
+        for told in self._listeners if is_news else ():
             told(plugin)
 
 

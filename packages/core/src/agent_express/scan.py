@@ -62,7 +62,7 @@ class Scan:
         if now != self._seen:
             if self._seen is not None:
                 importlib.invalidate_caches()
-            self._manifests.clear()
+            self._manifests = {}
             self._found = self._scan()
             self._seen = now
             self.count += 1
@@ -90,10 +90,11 @@ class Scan:
 
     def _written(self, offer: Installed, target: str) -> _Written | None:
         key = (offer.key, _package(target))
-        if key not in self._manifests:
+        held = self._manifests  # another thread may begin a new one
+        if key not in held:
             path = offer.find(key[1], FILE, self.path)
-            self._manifests[key] = _Written(path) if path is not None else None
-        return self._manifests[key]
+            held[key] = _Written(path) if path is not None else None
+        return held[key]
 
     # --- the scan -------------------------------------------------------------------------------
 
