@@ -274,6 +274,7 @@ BROKEN = {
     "syntax": ("def (:", "SyntaxError"),
     "a missing package": ("import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
     "a missing name": ("", "has no 'Budget'"),
+    "a missing package, asked for late": ("def __getattr__(name): import nowhere_to_be_found", "No module named 'now"),
     "its own recursion": ("def f(): f()\nf()", "RecursionError"),
 }
 
@@ -370,6 +371,20 @@ def test_what_the_environment_blocks_is_never_imported(site: Path, pattern: str)
     assert registry.plugins()[0].state is PluginState.BLOCKED
     with pytest.raises(BlockedPluginError, match=r"guards.budget is blocked by .* in AGENT_EXPRESS_BLOCK"):
         registry.create("guards.budget", {"limit": 1})
+
+
+@pytest.mark.parametrize(
+    "pattern", ["acme-guards", "acme_guards", "ACME.Guards:guards.*", "acme-*", "acme_g*", "Acme*"]
+)
+def test_a_distribution_is_blocked_in_any_spelling_of_its_name(site: Path, pattern: str) -> None:
+    install(site, "Acme_Guards", modules={"Acme_Guards/__init__.py": BUDGET})
+    assert registry_of(site, environ={"AGENT_EXPRESS_BLOCK": pattern}).plugins()[0].state is PluginState.BLOCKED
+
+
+def test_a_pattern_of_plugins_is_none_of_distributions(site: Path) -> None:
+    install(site, "guards-extra", entry_points={"middleware": {"extra.budget": "guards_extra:Budget"}})
+    registry = registry_of(site, environ={"AGENT_EXPRESS_ALLOW": "guards.*"})
+    assert registry.plugins()[0].state is PluginState.BLOCKED
 
 
 def test_where_something_is_allowed_nothing_else_is(site: Path) -> None:

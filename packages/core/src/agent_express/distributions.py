@@ -11,10 +11,12 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
+
+from .plugins import normal
 
 if sys.version_info >= (3, 13):
     import importlib.metadata as metadata
@@ -141,12 +143,6 @@ def brought_by(module: str) -> str:
     """The distribution that a top-level module was installed with, "name==version"; "" where none was."""
     names = metadata.packages_distributions().get(module)
     return f"{names[0]}=={metadata.version(names[0])}" if names else ""
-
-
-@lru_cache(maxsize=4096)
-def normal(name: str) -> str:
-    """A distribution's name as packaging compares it: "Agent.Express_foo" is "agent-express-foo"."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _text(dist: Any, file: str) -> str:

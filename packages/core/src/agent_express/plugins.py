@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, Self, cast
 
 from .errors import PluginError
@@ -78,8 +80,8 @@ class Plugin:
 class Policy:
     """Which plugins may be used.
 
-    A pattern is matched, with `*` and `?`, against the name ("guards.*"), the distribution ("agent-express-guards"),
-    and both ("agent-express-guards:guards.cost-cap").
+    A pattern is matched, with `*` and `?`, against the name ("guards.*"), the distribution ("agent-express-guards",
+    in any spelling that packaging takes for the same), and both ("agent-express-guards:guards.cost-cap").
 
     Attributes:
         allow: Nothing but these; empty allows all.
@@ -135,8 +137,27 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def _matches(pattern: str, plugin: Plugin) -> bool:
-    wanted = pattern.lower()
-    return any(fnmatchcase(each.lower(), wanted) for each in (plugin.name, plugin.distribution, plugin.qualified))
+    wanted, name = pattern.lower(), plugin.name.lower()
+    left, colon, right = wanted.rpartition(":")
+    if colon:
+        return _is_package(left, plugin.distribution) and fnmatchcase(name, right)
+    return fnmatchcase(name, wanted) or _is_package(wanted, plugin.distribution)
+
+
+def _is_package(wanted: str, distribution: str) -> bool:
+    """Whether a pattern means a distribution, however its name is spelled; "guards.*" remains one of plugins' names."""
+    name = normal(distribution)
+    return name == normal(wanted) or any(
+        fnmatchcase(each, pattern)
+        for each in (name, distribution.lower())
+        for pattern in (wanted, wanted.replace("_", "-"))
+    )
+
+
+@lru_cache(maxsize=4096)
+def normal(name: str) -> str:
+    """A distribution's name as packaging compares it: "Agent.Express_foo" is "agent-express-foo"."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def policy_of(table: Mapping[str, Any], origin: str) -> Policy:

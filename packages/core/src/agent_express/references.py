@@ -37,6 +37,8 @@ def import_attr(reference: str) -> Any:
             near = _near(part, found)
             hint = f"was {near!r} meant?" if near else "check the name"
             raise UnknownPluginError(f"{reference}: {module} has no {attribute!r}; {hint}") from None
+        except (Exception, SystemExit) as error:  # a module may import what it offers when it is asked for it
+            raise BrokenPluginError(told(reference, f"looking up {attribute!r}", error)) from error
     return found
 
 

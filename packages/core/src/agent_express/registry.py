@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .distributions import Provenance, normal
+from .distributions import Provenance
 from .errors import (
     AmbiguousPluginError,
     BlockedPluginError,
@@ -25,7 +25,7 @@ from .errors import (
 )
 from .manifest import ManifestEntry, Offered, StateField
 from .origins import Origin, origin_of
-from .plugins import GROUPS, Plugin, PluginState, Policy
+from .plugins import GROUPS, Plugin, PluginState, Policy, normal
 from .references import import_attr
 from .scan import Key, Scan
 from .secrets import Secrets, resolve_secret

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
-from .distributions import Installed, core_version, installed, normal
+from .distributions import Installed, core_version, installed
 from .errors import ManifestError
 from .manifest import CONTRACT, FILE, Manifest, ManifestEntry, load_manifest, parse_manifest
-from .plugins import GROUPS, Plugin, PluginState
+from .plugins import GROUPS, Plugin, PluginState, normal
 from .versions import fits
 
 Key: TypeAlias = tuple[str, str, str]

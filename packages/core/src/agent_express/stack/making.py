@@ -9,10 +9,9 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from ..distributions import normal
 from ..errors import BrokenPluginError, SettingsError, UnknownPluginError, UseError
 from ..manifest import ManifestEntry
-from ..plugins import Plugin
+from ..plugins import Plugin, normal
 from ..references import import_attr, is_reference
 from ..registry import Registry
 from ..secrets import Secrets
