@@ -111,7 +111,7 @@ def test_a_name_gives_the_object_and_the_settings_it_was_made_from(site: Path) -
     assert origin.plugin is not None
     assert (origin.plugin.qualified, origin.config.limit) == ("agent-express-guards:guards.budget", 3)
     assert registry.plugins()[0].state is PluginState.LOADED
-    assert registry.of(made) == origin.plugin
+    assert registry.of(made) == registry.find("guards.budget")
 
 
 async def test_init_is_shown_the_settings_its_middleware_was_made_from(site: Path) -> None:
@@ -145,6 +145,18 @@ def test_an_object_made_by_hand_belongs_to_the_plugin_of_its_class(site: Path) -
     assert found is not None
     assert found.name == "guards.budget"
     assert registry.of(object()) is None
+
+
+def test_an_object_is_told_by_the_policy_of_whoever_is_asked_and_by_any_way_its_class_was_reached(site: Path) -> None:
+    module = {"agent_express_guards/__init__.py": "from acme_inner import Budget\n", "acme_inner.py": BUDGET}
+    install(site, modules=module)
+    made = registry_of(site).create("guards.budget", {"limit": 3})
+    by_hand = importlib.import_module("acme_inner").Budget(3)
+    strict = registry_of(site, policy=Policy(block=("guards.*",)))
+    for each in (made, by_hand, type(made)):
+        found = strict.of(each)
+        assert found is not None
+        assert (found.name, found.state) == ("guards.budget", PluginState.BLOCKED)
 
 
 @pytest.mark.parametrize(
@@ -446,11 +458,11 @@ def test_what_an_import_does_to_the_path_makes_nobody_forget_what_was_loaded_and
         install(site, name, entry_points=entries, modules={f"{name}.py": source})
     registry = Registry(environ={})
     registry.watch(lambda _: registry.plugins() and None)  # whoever is told looks at all of them
-    for name in sources:
-        try:
-            assert registry.load(f"{name}.budget") is registry.load(f"{name}.budget")
-        except BrokenPluginError as error:
-            assert "ZeroDivisionError" in str(error)
+    for name in ("acme_a", "acme_c"):
+        assert registry.load(f"{name}.budget") is registry.load(f"{name}.budget")
+    for name in ("acme_b", "acme_d"):
+        with pytest.raises(BrokenPluginError, match="ZeroDivisionError"):
+            registry.load(f"{name}.budget")
     states = {plugin.name: plugin.state.value for plugin in registry.plugins() if plugin.distribution in sources}
     assert states == {
         "acme_a.budget": "loaded", "acme_b.budget": "failed", "acme_c.budget": "loaded", "acme_d.budget": "failed",

@@ -322,6 +322,36 @@ def test_what_the_file_blocks_or_does_not_allow_is_refused_and_so_is_what_the_en
     assert problem == "agent.toml:4:10: parts.memory is blocked by 'parts.*' in AGENT_EXPRESS_BLOCK"
 
 
+@pytest.mark.parametrize(
+    ("use", "place"),
+    [
+        ('plugin = "agent_express_parts:Budget"\nconfig = { limit = 1 }', "6:10"),
+        ('plugin = "own:Renamed"\nconfig = { limit = 1 }', "6:10"),
+        ('plugin = "own:made"', "5:1"),
+        ('bundle = "parts.deep"\noverride = { budget = { plugin = "own:Renamed", config = { limit = 3 } } }', "7:34"),
+        ('bundle = "own:bundle"', "5:1"),
+    ],
+)
+def test_what_is_blocked_comes_in_by_no_other_road(project: Project, use: str, place: str) -> None:
+    project.write(
+        "own.py",
+        """
+        from agent_express.registry import Registry
+        from agent_express_parts import Budget as Renamed
+
+        def made():
+            return Renamed(5)
+
+        def bundle():
+            return [Registry(environ={}).create("parts.budget", {"limit": 5})]
+        """,
+    )
+    head = '[agent]\nmodel = "scripted:x"\n[plugins]\nblock = ["parts.budget"]\n'
+    (told,) = project.problems(f"{head}[[use]]\n{use}\n")
+    assert told.startswith(f"agent.toml:{place}: ")
+    assert "parts.budget is blocked by 'parts.budget' in block of [plugins]" in told
+
+
 def test_a_strict_file_refuses_a_plugin_that_nobody_uses_but_cannot_be_used(project: Project) -> None:
     project.install(
         "old-parts",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -27,7 +28,7 @@ from .manifest import ManifestEntry, Offered, StateField
 from .origins import Origin, origin_of
 from .plugins import GROUPS, Plugin, PluginState, Policy, normal
 from .references import import_attr
-from .scan import Key, Scan
+from .scan import Key, Scan, package_of
 from .secrets import Secrets, resolve_secret
 from .settings import Settings
 
@@ -164,19 +165,22 @@ class Registry:
         return self._failures.get(_key(plugin))
 
     def of(self, thing: object) -> Plugin | None:
-        """The plugin that a middleware, a model or a tool was made from, or is an instance of; imports nothing."""
+        """The plugin that a middleware, a model or a tool was made from, or is an instance of; imports nothing.
+
+        Its state is the one it has here, whichever registry has made the object.
+        """
         origin = origin_of(thing)
         if origin is not None and origin.plugin is not None:
-            return origin.plugin
+            return self._current().get(_key(origin.plugin), origin.plugin)
         kind: Any = thing if isinstance(thing, type) or inspect.isfunction(thing) else type(thing)
-        target = f"{kind.__module__}:{kind.__qualname__}"
-        package = target.partition(":")[0].partition(".")[0]
-        near = [plugin for plugin in self.plugins() if plugin.target.startswith((f"{package}.", f"{package}:"))]
-        return next((plugin for plugin in near if self._is(plugin, target, kind)), None)
+        return next((plugin for plugin in self.plugins() if self._is(plugin, kind)), None)
 
-    def _is(self, plugin: Plugin, target: str, kind: Any) -> bool:
-        if target == plugin.target or self._factories.get(_key(plugin)) is kind:
+    def _is(self, plugin: Plugin, kind: Any) -> bool:
+        target = f"{kind.__module__}:{kind.__qualname__}"
+        if target == plugin.target or self._factories.get(_key(plugin)) is kind or _imported(plugin.target) is kind:
             return True
+        if package_of(plugin.target) != package_of(target):
+            return False
         try:
             entry = self.manifest(plugin)
         except PluginError:
@@ -367,6 +371,12 @@ def _alike(one: str, other: str) -> float:
 def _which(plugins: Sequence[Plugin]) -> str:
     names = " or ".join(sorted(plugin.qualified for plugin in plugins))
     return f"{plugins[0].name!r} is offered by several packages: write {names}"
+
+
+def _imported(target: str) -> Any:
+    """What *target* leads to, if its module has been imported; None else."""
+    module, _, attribute = target.partition(":")
+    return vars(sys.modules[module]).get(attribute) if module in sys.modules else None
 
 
 def _key(plugin: Plugin) -> Key:

@@ -89,7 +89,7 @@ class Scan:
         return written.path if written is not None else None
 
     def _written(self, offer: Installed, target: str) -> _Written | None:
-        key = (offer.key, _package(target))
+        key = (offer.key, package_of(target))
         held = self._manifests  # another thread may begin a new one
         if key not in held:
             path = offer.find(key[1], FILE, self.path)
@@ -116,7 +116,7 @@ class Scan:
         for group, entry, target in offer.entries:
             if group not in GROUPS:
                 continue
-            package = _package(target)
+            package = package_of(target)
             if package not in contracts:
                 contracts[package] = self._contract(offer, target)
             contract = contracts[package]
@@ -156,7 +156,8 @@ def _other_contract(name: str, version: str, contract: int) -> str:
     return f"{name} {version} was built for contract {contract}, agent-express {core} has contract {CONTRACT}: {do}"
 
 
-def _package(target: str) -> str:
+def package_of(target: str) -> str:
+    """The top-level package of "package.module:attr"."""
     return target.partition(":")[0].partition(".")[0]
 
 

@@ -9,7 +9,7 @@ from ..checks import read
 from ..errors import UseError
 from ..middleware import Entry, named
 from ..order import better_order, broken_rules
-from ..plugins import Plugin
+from ..plugins import Plugin, PluginState
 from .file import UseTable
 from .loaded import StackLayer
 from .making import Maker
@@ -82,6 +82,10 @@ class Layers:
             self.report.add(
                 f"a layer is called {entry.name!r} already{there}", path, advice=f'write name = "{entry.name}-2"'
             )
+            return False
+        plugin = self.maker.registry.of(entry.thing)
+        if plugin is not None and plugin.state is PluginState.BLOCKED:
+            self.report.add(plugin.reason, path)
             return False
         try:
             self._together.add(entry, "the stack")

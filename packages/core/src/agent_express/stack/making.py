@@ -9,9 +9,9 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from ..errors import BrokenPluginError, SettingsError, UnknownPluginError, UseError
+from ..errors import BlockedPluginError, BrokenPluginError, SettingsError, UnknownPluginError, UseError
 from ..manifest import ManifestEntry
-from ..plugins import Plugin, normal
+from ..plugins import Plugin, PluginState, normal
 from ..references import import_attr, is_reference
 from ..registry import Registry
 from ..secrets import Secrets
@@ -129,11 +129,18 @@ class Maker:
     def _factory(self, found: Found) -> Any:
         if found.plugin is not None:
             return self.registry.load(found.plugin)
+        self._refuse(next((plugin for plugin in self.plugins if plugin.target == found.text), None), found.text)
         factory = import_attr(found.text)
         check_home(found.text, self.folder)
+        self._refuse(self.registry.of(factory), found.text)
         if factory is None:
             raise UnknownPluginError(f"{found.text} is None")
         return factory
+
+    def _refuse(self, plugin: Plugin | None, text: str) -> None:
+        """Refuse a plugin that is blocked by its name and written as own code."""
+        if plugin is not None and plugin.state is PluginState.BLOCKED:
+            raise BlockedPluginError(f"{text} is {plugin}: {plugin.reason}")
 
 
 def is_own(text: str, group: str, plugins: Iterable[Plugin]) -> bool:
