@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr, WithJsonSchema
 
 from agent_express.errors import BrokenPluginError, SecretError, SettingsError, UseError
 from agent_express.origins import origin_of
@@ -252,6 +252,7 @@ def test_an_object_with_a_field_called_env_is_no_secret() -> None:
         ({"file": "missing.txt"}, "missing.txt cannot be read: No such file"),
         ({"file": "empty.txt"}, "empty.txt is empty"),
         ({"file": "bytes.bin"}, "bytes.bin cannot be read: it is not UTF-8"),
+        ({"file": "a\0b"}, "cannot be read: embedded null"),
         ({"vault": "x"}, "'vault' is no known kind of secret: write { env = "),
     ],
 )
@@ -270,6 +271,54 @@ def test_a_secret_written_as_text_is_refused_in_a_file_and_its_text_is_not_told(
     assert "a secret is never written as text" in told["key"]
     assert "sk-" not in str(told)
     assert make({"limit": 1, "key": SecretStr("sk-123")}).key.get_secret_value() == "sk-123"
+
+
+class Plain(BaseModel):
+    key: str
+
+
+class Hidden(BaseModel):
+    key: SecretStr
+
+
+@pytest.mark.parametrize(
+    ("hint", "written", "place"),
+    [
+        (tuple[str, SecretStr], ["a", "sk-1"], "given.1"),
+        (tuple[SecretStr, ...], ["sk-1"], "given.0"),
+        (dict[str, list[SecretStr]], {"a": ["sk-1"]}, "given.a.0"),
+        (dict[Annotated[str, Field(pattern="^x-")], SecretStr], {"x-a": "sk-1"}, "given.x-a"),
+        (Plain | Hidden, {"key": "sk-1"}, "given.key"),
+        (list[Plain | Hidden] | None, [{"key": "sk-1"}], "given.0.key"),
+    ],
+)
+def test_a_secret_is_known_wherever_it_stands(
+    hint: Any, written: Any, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def keep(given: Any) -> dict[str, Any]:
+        return {"given": given}
+
+    def referring(value: Any) -> Any:
+        match value:
+            case dict():
+                return {key: referring(each) for key, each in value.items()}
+            case list():
+                return [referring(each) for each in value]
+            case _:
+                return {"env": "SHOP_KEY"} if value == "sk-1" else value
+
+    monkeypatch.setenv("SHOP_KEY", "found")
+    keep.__annotations__["given"] = hint
+    assert list(problems({"given": written}, keep, from_file=True)) == [place]
+    assert Settings(keep).make({"given": referring(written)}, from_file=True)["given"]
+
+
+def test_a_schema_of_ones_own_may_name_several_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    def keep(key: Annotated[Any, WithJsonSchema({"type": ["string", "null"]})] = None) -> list[Any]:
+        return [key]
+
+    monkeypatch.setenv("SHOP_KEY", "found")
+    assert Settings.of(keep).make({"key": {"env": "SHOP_KEY"}}) == ["found"]
 
 
 def test_another_resolver_knows_other_kinds() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -31,8 +31,8 @@ def resolve_secret(reference: str) -> str | None:
         case "file":
             try:
                 value = Path(rest).read_text(encoding="utf-8").rstrip("\r\n")
-            except (OSError, UnicodeDecodeError) as error:
-                why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            except (OSError, ValueError) as error:  # a ValueError of its own: the name holds a null character
+                why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else _reason(error)
                 raise SecretError(f"the secret in {rest} cannot be read: {why}") from None
             if not value:
                 raise SecretError(f"the secret in {rest} is empty")
@@ -54,7 +54,7 @@ def reveal(
         from_file: Whether a secret written as text is a problem.
     """
     walk = _Walk(schema, secrets, base, from_file)
-    return cast(dict[str, Any], walk.value(config, schema, ())), walk.problems
+    return cast(dict[str, Any], walk.value(config, [schema], ())), walk.problems
 
 
 class _Walk:
@@ -62,29 +62,26 @@ class _Walk:
         self.problems: list[SettingsProblem] = []
         self._root, self._secrets, self._base, self._from_file = root, secrets, base, from_file
 
-    def value(self, value: Any, schema: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
-        kinds = self._kinds(schema)
+    def value(self, value: Any, schemas: Sequence[Mapping[str, Any]], path: tuple[str | int, ...]) -> Any:
+        kinds = [kind for schema in schemas for kind in self._kinds(schema)]
         if self._from_file and isinstance(value, str) and any(kind.get("writeOnly") for kind in kinds):
             self.problems.append(SettingsProblem(path, f"a secret is never written as text: {_HOW}"))
         if isinstance(value, Mapping):
             held = cast(Mapping[str, Any], value)
             if path and _is_reference(held) and self._takes_text(held, kinds):
                 return self._secret(held, path)
-            return {key: self.value(each, self._member(kinds, key), (*path, key)) for key, each in held.items()}
-        if isinstance(value, list):
-            items: list[Any] = value
-            inner: Mapping[str, Any] = next(
-                (kind["items"] for kind in kinds if isinstance(kind.get("items"), dict)), {}
-            )
-            return [self.value(each, inner, (*path, place)) for place, each in enumerate(items)]
+            return {key: self.value(each, _members(kinds, key), (*path, key)) for key, each in held.items()}
+        if isinstance(value, list | tuple):
+            items: Sequence[Any] = value
+            return [self.value(each, _items(kinds, place), (*path, place)) for place, each in enumerate(items)]
         return value
 
     def _takes_text(self, held: Mapping[str, Any], kinds: list[Mapping[str, Any]]) -> bool:
         """Whether a text may stand here and an object may not; of an unknown place, whether the scheme is known."""
-        types = {kind.get("type") for kind in kinds}
+        types = {each for kind in kinds for each in _types(kind)}
         if "object" in types:
             return False
-        return "string" in types or (types <= {None} and next(iter(held)) in KNOWN)
+        return "string" in types or (not types and next(iter(held)) in KNOWN)
 
     def _secret(self, held: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
         scheme, rest = next(iter(held.items()))
@@ -109,12 +106,31 @@ class _Walk:
         choices = [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key, ())]
         return [kind for each in choices for kind in self._kinds(each)] if choices else [schema]
 
-    def _member(self, kinds: list[Mapping[str, Any]], key: str) -> Mapping[str, Any]:
-        for kind in kinds:
-            found = kind.get("properties", {}).get(key, kind.get("additionalProperties"))
-            if isinstance(found, dict):
-                return cast(Mapping[str, Any], found)
-        return {}
+
+def _members(kinds: Sequence[Mapping[str, Any]], key: str) -> list[Mapping[str, Any]]:
+    """What a value at *key* of an object may be."""
+    found: list[Any] = []
+    for kind in kinds:
+        if key in kind.get("properties", {}):
+            found.append(kind["properties"][key])
+        else:
+            found += [*kind.get("patternProperties", {}).values(), kind.get("additionalProperties")]
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _items(kinds: Sequence[Mapping[str, Any]], place: int) -> list[Mapping[str, Any]]:
+    """What an item of a list, or of a tuple, may be."""
+    found = [[*kind.get("prefixItems", ())][place : place + 1] or [kind.get("items")] for kind in kinds]
+    return [each for (each,) in found if isinstance(each, dict)]
+
+
+def _types(kind: Mapping[str, Any]) -> list[str]:
+    found: Any = kind.get("type", [])
+    return found if isinstance(found, list) else [found]
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _is_reference(held: Mapping[str, Any]) -> bool:
