@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +14,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, SecretStr, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, SecretStr, WithJsonSchema
 
 from agent_express.errors import BrokenPluginError, SecretError, SettingsError, UseError
 from agent_express.origins import origin_of
@@ -146,6 +148,112 @@ def test_a_signature_that_settings_cannot_reach_is_refused_by_name(parameter: st
         Settings(space["odd"])
 
 
+@pytest.mark.parametrize("hint", ["json.nothing", "print | None", "1 +"])
+def test_an_annotation_that_is_no_type_is_refused_by_name(hint: str) -> None:
+    def odd(limit: Any) -> None: ...
+
+    odd.__annotations__["limit"] = hint
+    with pytest.raises(UseError, match="odd: an annotation is no type: "):
+        Settings(odd)
+
+
+@pytest.mark.parametrize("thing", [5, dict, [], "text"])
+def test_what_is_no_factory_is_refused(thing: Any) -> None:
+    with pytest.raises(UseError, match=r"^\w+ cannot be called with settings: "):
+        Settings.of(thing)
+
+
+class Open(BaseModel, extra="allow"):
+    """Takes more than it names."""
+
+    name: str
+
+
+def check(value: int) -> int:
+    """Break."""
+    raise KeyError(value)
+
+
+class Kept:
+    """Keeps what it is called with."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, limit: int, per: str = "turn") -> tuple[int, str]:
+        return limit, per
+
+
+class New:
+    """Takes its settings where it is made."""
+
+    def __new__(cls, limit: "int", per: str = "turn") -> Any:  # noqa: UP037 - a text, as from another module
+        return limit, per
+
+
+@pytest.mark.parametrize("factory", [Kept(), New, functools.partial(Kept(), per="turn"), functools.partial(New)])
+def test_whatever_can_be_called_is_a_factory(factory: Any) -> None:
+    assert Settings.of(factory).make({"limit": "3"}) == (3, "turn")
+    assert set(Settings.of(factory).schema["properties"]) == {"limit", "per"}
+
+
+def test_a_pydantic_model_is_a_factory_whose_fields_are_its_settings() -> None:
+    class Modelled(BaseModel):
+        limit: int = Field(ge=1)
+        key: SecretStr | None = Field(default=None, alias="api_key")
+        tags: list[str] = Field(default_factory=lambda: ["default"])
+
+    made = Settings.of(Modelled).make({"limit": 1})
+    assert (made.limit, made.tags) == (1, ["default"])
+    assert problems({"limit": 0}, Modelled) == {"limit": "Input should be greater than or equal to 1"}
+    assert "never written as text" in problems({"limit": 1, "api_key": "sk-123"}, Modelled, from_file=True)["api_key"]
+
+
+def test_a_default_that_json_cannot_say_is_left_out_of_the_schema_and_to_the_factory() -> None:
+    missing: Any = object()
+
+    def build(limit: int = missing, most: float = float("inf"), kind: type[Exception] = KeyError) -> list[Any]:
+        return [limit is missing, most, kind]
+
+    settings = Settings.of(build)
+    assert "default" not in str(settings.schema)
+    assert settings.make() == [True, float("inf"), KeyError]
+
+
+def test_a_key_that_a_model_of_the_plugin_does_not_know_is_no_such_setting() -> None:
+    class Own:
+        class Config(BaseModel):
+            limit: int = 1
+            level: Level | None = None
+
+        def __init__(self, config: Config) -> None:
+            self.config = config
+
+    assert problems({"limti": 4}, Own) == {"limti": "no such setting; meant 'limit'?"}
+    assert problems({"level": {"name": "a", "wieght": 2}}, Own) == {"level.wieght": "no such setting"}
+    assert problems({"limit": 1, "levels": [{"name": "a", "nmae": "b"}]}) == {"levels.0.nmae": "no such setting"}
+
+
+def test_a_model_of_the_plugin_may_take_more_than_it_names() -> None:
+    class Own:
+        class Config(Open):
+            inner: Open | None = None
+
+        def __init__(self, config: Config) -> None:
+            self.config = config
+
+    made = Settings.of(Own).make({"name": "a", "more": 1, "inner": {"name": "b", "other": 2}})
+    assert made.config.model_dump() == {"name": "a", "more": 1, "inner": {"name": "b", "other": 2}}
+
+
+def test_a_config_without_a_form_in_json_is_refused_by_name() -> None:
+    class Own:
+        class Config(BaseModel):
+            call: Callable[[], int]
+
+    with pytest.raises(UseError, match=r"Own.Config has no JSON schema: "):
+        Settings.of(Own)
+
+
 # --- from a table to the object -----------------------------------------------------------------
 
 
@@ -194,6 +302,15 @@ def test_what_the_constructor_breaks_on_is_told_with_its_place(raised: BaseExcep
     with pytest.raises(BrokenPluginError, match=r"calling broken\(\) failed at test_settings.py, line \d+: ") as caught:
         Settings.of(broken).make()
     assert caught.value.__cause__ is raised
+
+
+def test_a_check_of_the_plugin_that_breaks_is_told_with_its_place() -> None:
+    def build(limit: Annotated[int, AfterValidator(check)] = 1) -> None: ...
+
+    with pytest.raises(
+        BrokenPluginError, match=r"build: checking its settings failed at test_settings.py, line \d+: Key"
+    ):
+        Settings.of(build).make({"limit": 2})
 
 
 def test_it_is_remembered_how_an_object_was_made_as_long_as_it_lives() -> None:
@@ -271,6 +388,21 @@ def test_a_secret_written_as_text_is_refused_in_a_file_and_its_text_is_not_told(
     assert "a secret is never written as text" in told["key"]
     assert "sk-" not in str(told)
     assert make({"limit": 1, "key": SecretStr("sk-123")}).key.get_secret_value() == "sk-123"
+
+
+def test_a_model_that_the_plugin_makes_of_a_secret_and_that_refuses_it_does_not_show_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Account(BaseModel):
+        token: str = Field(min_length=99)
+
+    def connect(token: str) -> Any:
+        return Account(token=token)
+
+    monkeypatch.setenv("SHOP_KEY", "sk-123")
+    with pytest.raises(SettingsError, match="connect: token: String should have at least 99") as caught:
+        Settings.of(connect).make({"token": {"env": "SHOP_KEY"}})
+    assert "sk-123" not in "".join(traceback.format_exception(caught.value))
 
 
 class Plain(BaseModel):

@@ -145,7 +145,7 @@ def test_code_that_fails_while_it_is_called_says_file_and_line(project: Project)
 
 def test_a_builtin_that_tells_nothing_of_its_parameters_is_one_problem(project: Project) -> None:
     (problem,) = project.problems(f'{HEAD}[[use]]\nplugin = "builtins:dict"\n')
-    assert problem.startswith("agent.toml:4:10: builtins:dict cannot be called with settings")
+    assert problem.startswith("agent.toml:4:10: dict cannot be called with settings")
 
 
 def test_a_module_of_the_same_name_that_came_first_is_never_taken_for_the_one_beside_the_file(project: Project) -> None:

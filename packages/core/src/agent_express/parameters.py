@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError
 
 from .errors import UseError
 
@@ -25,16 +28,34 @@ NO_SCHEMA = (
 """What pydantic raises where an annotation has no JSON schema."""
 
 
+class PlainSchema(GenerateJsonSchema):
+    """JSON schemas without a word on defaults that JSON cannot say, such as a class or infinity: they are left out."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
+
+    def encode_default(self, dft: Any) -> Any:
+        """The default as JSON."""
+        found: Any = super().encode_default(dft)
+        try:
+            json.dumps(found, allow_nan=False)
+        except ValueError as error:
+            raise PydanticSerializationError(str(error)) from error
+        return found
+
+
 def hints_of(who: str, fn: Callable[..., Any]) -> dict[str, Any]:
     """The resolved annotations of *fn*.
 
     Raises:
-        UseError: One of them names something that its module does not know; the message begins with *who*.
+        UseError: One of them names something that its module does not know, or is no type; the message begins with
+            *who*.
     """
     try:
         return typing.get_type_hints(fn, include_extras=True)
     except NameError as error:
         raise UseError(f"{who}: an annotation cannot be resolved: {error}; import it at module level") from None
+    except (TypeError, AttributeError, SyntaxError) as error:
+        raise UseError(f"{who}: an annotation is no type: {error}") from None
 
 
 def describe(parameter: inspect.Parameter, hint: Any, description: str | None) -> Parameter:
@@ -62,7 +83,7 @@ def compile_parameters(
     cast(Any, holder).__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(holder)
-        return adapter, tidy(adapter.json_schema())
+        return adapter, tidy(adapter.json_schema(schema_generator=PlainSchema))
     except NO_SCHEMA as error:
         raise UseError(f"{who}: {_blame(hints, known, error)}") from None
 

@@ -9,7 +9,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from ..errors import BlockedPluginError, BrokenPluginError, SettingsError, UnknownPluginError, UseError
+from ..errors import BlockedPluginError, SettingsError, UnknownPluginError, UseError
 from ..manifest import ManifestEntry
 from ..plugins import Plugin, PluginState, normal
 from ..references import import_attr, is_reference
@@ -81,7 +81,7 @@ class Maker:
     def _make(self, found: Found, config: Mapping[str, Any], path: KeyPath, given: tuple[Any, ...]) -> Any:
         factory = self._factory(found)
         if is_factory(factory):
-            made = _settings(found.text, factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
+            made = Settings.of(factory, len(given)).make(config, *given, plugin=found.plugin, **self.options)
             if made is None:
                 self.report.add(
                     f"{found.text} gives nothing", found.path, advice="does its function return what it makes?"
@@ -175,13 +175,6 @@ def is_factory(thing: Any) -> bool:
 def is_function(thing: Any) -> bool:
     """Whether *thing* is a function; `inspect.isroutine` takes a `Tool` for one."""
     return inspect.isfunction(thing) or inspect.ismethod(thing) or inspect.isbuiltin(thing)
-
-
-def _settings(text: str, factory: Any, given: int) -> Settings:
-    try:
-        return Settings.of(factory, given)
-    except (TypeError, ValueError) as error:  # of inspect.signature: a builtin tells nothing of its parameters
-        raise BrokenPluginError(f"{text} cannot be called with settings: {error}") from error
 
 
 def _kind(thing: Any) -> str:
