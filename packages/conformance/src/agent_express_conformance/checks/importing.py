@@ -1,0 +1,73 @@
+"""What importing a plugin's module does, seen in a fresh interpreter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..failure import fail
+from ..subject import Published, Subject
+
+HEAVY = frozenset(
+    "aiohttp altair anthropic azure bokeh boto3 botocore cohere cv2 datasets django duckdb faiss fastapi flask google "
+    "gradio grpc httpx huggingface_hub jax jupyter keras langchain litellm llama_index lxml matplotlib mistralai mlflow "
+    "nltk numba numpy openai opentelemetry pandas PIL playwright polars psycopg pyarrow pymongo qdrant_client redis "
+    "requests scipy selenium sentence_transformers sentry_sdk sklearn spacy sqlalchemy streamlit sympy tensorflow "
+    "tiktoken tokenizers torch transformers uvicorn".split()
+)
+"""Top-level modules that take their time, or bring half a world along: for `init`, or for the function that needs them."""
+
+_LIMIT = 120.0  # seconds that the interpreter may take before it counts as hanging
+
+
+def light_import(subject: Subject) -> None:
+    """Importing its module opens no connection, starts no process and no thread, and loads nothing heavy."""
+    found = watched(_published(subject))
+    subject.figures["import seconds"] = found["seconds"]
+    subject.figures["import share of core"] = found["seconds"] / found["core_seconds"] if found["core_seconds"] else None
+    if found["error"]:
+        fail(f"{subject.name}: importing {found['module']} raised {found['error']}")
+    if found["did"]:
+        fail(
+            f"{subject.name}: importing {found['module']} did {'; '.join(found['did'][:3])}: nothing may happen because "
+            "something is imported, do it in init"
+        )
+    if found["threads"]:
+        fail(
+            f"{subject.name}: importing {found['module']} started {', '.join(found['threads'])}: start it in init and "
+            "stop it in dispose"
+        )
+    heavy = sorted(HEAVY & set(found["loaded"]))
+    if heavy:
+        fail(
+            f"{subject.name}: importing {found['module']} loads {', '.join(heavy)}: import it in init, or in the "
+            "function that needs it, so that listing plugins and starting an agent stay fast"
+        )
+
+
+def _published(subject: Subject) -> Published:
+    if subject.published is None:
+        fail(f"{subject.name} is no installed plugin: name the entry point that publishes it")
+    return subject.published
+
+
+def watched(published: Published) -> dict[str, Any]:
+    """Import the module of a plugin in a fresh interpreter; tell what that did."""
+    module = published.plugin.target.partition(":")[0]
+    script = Path(__file__).with_name("import_watch.py")
+    done = subprocess.run(
+        [sys.executable, "-I", str(script), module],
+        input=json.dumps(sys.path),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=_LIMIT,
+        check=False,
+    )
+    try:
+        found: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
+    except ValueError:
+        fail(f"{published.plugin}: importing {module} ended the interpreter: {(done.stderr or done.stdout)[-400:]}")
+    return found

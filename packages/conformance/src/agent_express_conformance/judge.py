@@ -1,0 +1,99 @@
+"""From checks to results: one after the other, each in a loop of its own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, cast
+
+from agent_express.errors import UseError
+from agent_express.testing import no_network
+
+from .checks import CHECKS, Check
+from .failure import CheckFailed, told
+from .loop import run
+from .report import Result, Verdict
+from .scene import Scene
+from .subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why nothing can be run: the check that reports it, and what it is."""
+
+    check: str
+    reason: str
+
+
+def trouble_of(subject: Subject) -> Trouble | None:
+    """Whether the middleware can be made, used and opened at all; if not, why."""
+    try:
+        subject.make()
+    except Exception as error:
+        return Trouble("signatures" if subject.published is None else "settings", told(error))
+    try:
+        scene = Scene(subject)
+    except UseError as error:
+        return Trouble("signatures", told(error))
+
+    async def opened() -> None:
+        async with scene.agent, scene.agent.session():
+            pass
+
+    try:
+        with _offline(subject):
+            run(opened())
+    except Exception as error:
+        return Trouble("lifecycle", told(error))
+    return None
+
+
+def checks_for(subject: Subject) -> tuple[Check, ...]:
+    """The checks that can be made: those of entry point and manifest need an installed plugin."""
+    return tuple(check for check in CHECKS if subject.published is not None or not check.installed)
+
+
+def judged(subject: Subject) -> Iterator[Result]:
+    """The results of all checks, as they come."""
+    trouble = trouble_of(subject)
+    for check in checks_for(subject):
+        yield judge(check, subject, trouble)
+
+
+def judge(check: Check, subject: Subject, trouble: Trouble | None = None) -> Result:
+    """Make one check; an exemption with a reason is not tried."""
+    reason = subject.exempt.get(check.name, "")
+    if check.name != "exemptions" and isinstance(reason, str) and reason.strip():
+        return Result(check.name, check.sentence, Verdict.EXEMPT, reason.strip())
+    begun = perf_counter()
+    outcome, why = _made(check, subject, trouble)
+    return Result(check.name, check.sentence, outcome, why, perf_counter() - begun)
+
+
+def _made(check: Check, subject: Subject, trouble: Trouble | None) -> tuple[Verdict, str]:
+    if trouble is not None and trouble.check != check.name and _needs(check, trouble):
+        return Verdict.NOT_RUN, f"it needs what {trouble.check!r} has found broken: {trouble.reason}"
+    try:
+        with _offline(subject):
+            work: Any = check.run(subject)
+            if inspect.iscoroutine(work):
+                run(cast(Any, work))
+    except CheckFailed as failure:
+        text = str(failure)
+        return Verdict.FAILED, text if text.startswith(subject.name) else f"{subject.name}: {text}"
+    except Exception as error:
+        return Verdict.FAILED, f"{subject.name}: the check could not be carried out: {told(error)}"
+    return Verdict.PASSED, ""
+
+
+def _needs(check: Check, trouble: Trouble) -> bool:
+    """Whether *check* needs what is broken: to run it, or to make one."""
+    return check.runs or (check.name == "signatures" and trouble.check == "settings")
+
+
+def _offline(subject: Subject) -> Any:
+    """No check reaches the network; of a plugin that may, the example works without it all the same."""
+    return nullcontext() if "network" in subject.permissions else no_network()

@@ -1,0 +1,73 @@
+"""Run the kit on what is installed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from typing import Any
+
+from agent_express.errors import PluginError
+from agent_express.manifest import CONTRACT
+from agent_express.registry import Registry
+from agent_express.registry import registry as of_this_process
+
+from .judge import judged
+from .report import Report, Result
+from .subject import Subject, installed
+
+KINDS = ("middleware", "models")
+
+
+def run_conformance(
+    name: str,
+    *,
+    kind: str = "middleware",
+    registry: Registry | None = None,
+    told: Callable[[Result], object] = lambda _: None,
+    **options: Any,
+) -> Report:
+    """Run the kit on an installed plugin.
+
+    Args:
+        name: Its entry, "guards.cost-cap" or "distribution:guards.cost-cap".
+        kind: Its group: "middleware", or "models" for a provider.
+        registry: Where it is looked up; the process's own where it is left out.
+        told: Called with each result as it comes.
+        **options: For middleware: `slowest` and `clock`, see `Subject`.
+
+    Raises:
+        UnknownPluginError: There is none of that name; says what is near.
+        PluginError: It may not be used, it is broken, or there is no kit for that kind.
+    """
+    found = registry or of_this_process()
+    if kind == "models":
+        from .provider import run_provider  # it needs pytest
+
+        return run_provider(name, found, told)
+    if kind != "middleware":
+        raise PluginError(f"there is no kit for the kind {kind!r}; there are kits for {' and '.join(KINDS)}")
+    return check_subject(installed(name, found, **options), told)
+
+
+def check_subject(subject: Subject, told: Callable[[Result], object] = lambda _: None) -> Report:
+    """Run the kit on *subject*."""
+    results: list[Result] = []
+    for result in judged(subject):
+        results.append(result)
+        told(result)
+    plugin = subject.published.plugin if subject.published is not None else None
+    return Report(
+        subject.name,
+        "middleware",
+        plugin.distribution if plugin is not None else "",
+        plugin.version if plugin is not None else "",
+        core_version(),
+        CONTRACT,
+        tuple(results),
+        subject.figures,
+    )
+
+
+def core_version() -> str:
+    """The version of agent-express that is installed."""
+    return importlib.metadata.version("agent-express")
