@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, cast
 
-from agent_express.errors import UseError
+from agent_express.errors import PluginError, UseError
 from agent_express.testing import no_network
 
-from .checks import CHECKS, Check
+from .checks import CHECKS, Check, Stage
 from .failure import CheckFailed, told
 from .loop import run
 from .report import Result, Verdict
@@ -22,22 +22,35 @@ from .subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why nothing can be run: the check that reports it, and what it is."""
+    """Why it cannot be got any further.
 
+    Attributes:
+        stage: As far as it could be got.
+        check: The check that reports it.
+        reason: What is wrong.
+    """
+
+    stage: Stage
     check: str
     reason: str
 
 
 def trouble_of(subject: Subject) -> Trouble | None:
-    """Whether the middleware can be made, used and opened at all; if not, why."""
+    """Whether the middleware can be imported, made, used and opened at all; if not, why."""
+    published = subject.published
+    if published is not None:
+        try:
+            published.registry.load(published.plugin)
+        except PluginError as error:
+            return Trouble(Stage.FOUND, "light-import", told(error))
     try:
         subject.make()
     except Exception as error:
-        return Trouble("signatures" if subject.published is None else "settings", told(error))
+        return Trouble(Stage.IMPORTED, "signatures" if published is None else "settings", told(error))
     try:
         scene = Scene(subject)
     except UseError as error:
-        return Trouble("signatures", told(error))
+        return Trouble(Stage.MADE, "signatures", told(error))
 
     async def opened() -> None:
         async with scene.agent, scene.agent.session():
@@ -47,7 +60,7 @@ def trouble_of(subject: Subject) -> Trouble | None:
         with _offline(subject):
             run(opened())
     except Exception as error:
-        return Trouble("lifecycle", told(error))
+        return Trouble(Stage.USED, "lifecycle", told(error))
     return None
 
 
@@ -74,7 +87,7 @@ def judge(check: Check, subject: Subject, trouble: Trouble | None = None) -> Res
 
 
 def _made(check: Check, subject: Subject, trouble: Trouble | None) -> tuple[Verdict, str]:
-    if trouble is not None and trouble.check != check.name and _needs(check, trouble):
+    if trouble is not None and trouble.check != check.name and check.needs > trouble.stage:
         return Verdict.NOT_RUN, f"it needs what {trouble.check!r} has found broken: {trouble.reason}"
     try:
         with _offline(subject):
@@ -87,11 +100,6 @@ def _made(check: Check, subject: Subject, trouble: Trouble | None) -> tuple[Verd
     except Exception as error:
         return Verdict.FAILED, f"{subject.name}: the check could not be carried out: {told(error)}"
     return Verdict.PASSED, ""
-
-
-def _needs(check: Check, trouble: Trouble) -> bool:
-    """Whether *check* needs what is broken: to run it, or to make one."""
-    return check.runs or (check.name == "signatures" and trouble.check == "settings")
 
 
 def _offline(subject: Subject) -> Any:

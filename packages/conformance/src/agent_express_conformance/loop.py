@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from .failure import CheckFailed
 
 T = TypeVar("T")
-PATIENCE = 100_000.0
+PATIENCE = 80_000.0
 """Seconds on the loop's own clock after which a check counts as hanging."""
-THREADS_MAY_TAKE = 0.05
-"""Real seconds that a jump waits where threads might still have something to say."""
+THREADS_MAY_TAKE = {10_000.0: 10.0, 0.0: 0.1}
+"""Where there are threads: how long, in real seconds, they may keep silent before time jumps so far and farther."""
 
 
 class _Selector(selectors.DefaultSelector):
@@ -32,7 +32,8 @@ class _Selector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None or timeout <= 0 or len(self.get_map()) > 1:  # one is the loop's own, to be woken through
             return super().select(timeout)
-        found = super().select(min(timeout, THREADS_MAY_TAKE) if threading.active_count() > 1 else 0)
+        silence = next(each for far, each in THREADS_MAY_TAKE.items() if timeout >= far)
+        found = super().select(min(timeout, silence) if threading.active_count() > 1 else 0)
         if not found:
             self.jumped += timeout
         return found

@@ -140,9 +140,11 @@ class Inner:
         passage.entered += 1
         try:
             act = self.act.pop(level, None)
+            await asyncio.sleep(0)  # so that something can strike while a hook waits for its next()
             if act is not None:
                 await act()
             returned = await next()
+            await asyncio.sleep(0)
         except BaseException as error:
             passage.given.append(error)
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, TypeAlias
 
 from ..subject import Subject
@@ -21,6 +22,12 @@ from .use import declared_only, signatures
 Run: TypeAlias = Callable[[Subject], None] | Callable[[Subject], Coroutine[Any, Any, None]]
 
 
+class Stage(IntEnum):
+    """How far a plugin can be got: found by name, imported, made, used by an agent, opened with it."""
+
+    FOUND, IMPORTED, MADE, USED, OPENED = range(5)
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check.
@@ -30,14 +37,14 @@ class Check:
         sentence: What must hold.
         run: Raises `CheckFailed` where it does not.
         installed: Whether it looks at the entry point and the manifest of an installed plugin.
-        runs: Whether it runs the middleware, and therefore needs one that can be made, used and opened.
+        needs: How far it must be possible to get before: see `Stage`.
     """
 
     name: str
     sentence: str
     run: Run
+    needs: Stage = Stage.OPENED
     installed: bool = False
-    runs: bool = True
 
     @property
     def test(self) -> str:
@@ -46,13 +53,12 @@ class Check:
 
 
 CHECKS = (
-    Check("exemptions", "its exemptions name checks and give reasons", exemptions, runs=False),
-    Check("manifest", "the manifest says what the code is", manifest_is_true, installed=True, runs=False),
-    Check(
-        "light-import", "importing it does nothing and loads nothing heavy", light_import, installed=True, runs=False
-    ),
-    Check("settings", "its settings make the round trip through JSON", settings_round_trip, installed=True, runs=False),
-    Check("signatures", "its hooks are written as use takes them", signatures, runs=False),
+    Check("exemptions", "its exemptions name checks and give reasons", exemptions, Stage.FOUND),
+    Check("light-import", "importing it does nothing and loads nothing heavy", light_import, Stage.FOUND, installed=True),
+    Check("settings", "its settings make the round trip through JSON", settings_round_trip, Stage.IMPORTED, installed=True),
+    Check("signatures", "its hooks are written as use takes them", signatures, Stage.MADE),
+    Check("manifest", "the manifest says what the code is", manifest_is_true, Stage.USED, installed=True),
+    Check("lifecycle", "it can be opened and closed again also after a failure", opens_and_closes, Stage.USED),
     Check("next-once", "it calls next at most once", next_once),
     Check("result-passes", "a result passes through it", result_passes),
     Check("exception-passes", "an exception passes through it", exception_passes),
@@ -62,7 +68,6 @@ CHECKS = (
     Check("declared-only", "it uses only the state events and tools that it declares", declared_only),
     Check("permissions", "it takes only the permissions that it declares", permissions),
     Check("sessions-apart", "two sessions at once do not mix", sessions_apart),
-    Check("lifecycle", "it can be opened and closed again also after a failure", opens_and_closes),
     Check("run-is-stream", "a turn is the same run and streamed", run_is_stream),
     Check("order-free", "it works in any place unless it says where it belongs", order_free),
     Check("own-time", "its own time is within its bound", own_time),
@@ -70,4 +75,4 @@ CHECKS = (
 """All of them; names are what an exemption names, sentences are what a report says."""
 
 
-__all__ = ["CHECKS", "Check"]
+__all__ = ["CHECKS", "Check", "Stage"]

@@ -24,7 +24,6 @@ _WATCHED = (
     "os.posix_spawn",
     "os.spawn",
     "os.fork",
-    "_thread.start_new_thread",
 )
 
 
@@ -35,7 +34,7 @@ def main() -> None:
     importlib.import_module("agent_express")
     core_seconds = perf_counter() - begun
     importlib.import_module("agent_express.registry")
-    before, threads, did = set(sys.modules), set(threading.enumerate()), list[str]()
+    before, did = set(sys.modules), list[str]()
     active = True
 
     def heard(event: str, args: tuple[Any, ...]) -> None:
@@ -43,6 +42,13 @@ def main() -> None:
             did.append(f"{event} {next((str(each) for each in args if isinstance(each, str | list)), '')}".strip())
 
     sys.addaudithook(heard)
+    start, started = threading.Thread.start, list[str]()
+
+    def starting(thread: threading.Thread) -> None:
+        started.append(f"the thread {thread.name!r}")
+        start(thread)
+
+    threading.Thread.start = starting  # type: ignore[method-assign] # no audit event tells of it on every Python
     error, module = "", sys.argv[1]
     begun = perf_counter()
     try:
@@ -57,7 +63,7 @@ def main() -> None:
         "core_seconds": core_seconds,
         "error": error,
         "did": did,
-        "threads": [f"the thread {each.name!r}" for each in threading.enumerate() if each not in threads],
+        "threads": started,
         "loaded": sorted({name.partition(".")[0] for name in set(sys.modules) - before}),
     }
     print(f"\n{json.dumps(told)}", flush=True)  # noqa: T201

@@ -54,12 +54,12 @@ async def run_is_stream(subject: Subject) -> None:
     if ran.outcome != streamed.outcome:
         fail(f"{subject.name}: a turn ends with {streamed.outcome} streamed and with {ran.outcome} run; {advice}")
     for what, one, other in (
-        ("hooks", ran.hooks, streamed.hooks),
-        ("log", ran.log, streamed.log),
-        ("requests", ran.sent, streamed.sent),
+        ("the hooks are", ran.hooks, streamed.hooks),
+        ("the log is", ran.log, streamed.log),
+        ("the requests are", ran.sent, streamed.sent),
     ):
         if one != other:
-            fail(f"{subject.name}: the {what} differ between run and stream: {first_difference(one, other)}; {advice}")
+            fail(f"{subject.name}: {what} not the same run and streamed: {first_difference(one, other)}; {advice}")
 
 
 async def order_free(subject: Subject) -> None:
@@ -74,18 +74,18 @@ async def order_free(subject: Subject) -> None:
         "outermost": ([], [Quiet(), Flowing()]),
         "innermost": ([Quiet(), Flowing()], []),
     }
-    first: _Seen | None = None
+    first: _Seen | None = None  # all of them streamed: a neighbour that yields is one that listens
     for place, (outside, inside) in stacks.items():
-        seen = await _seen(Scene(subject, outside=outside, inside=inside, one_by_one=True))
+        seen = await _seen(Scene(subject, outside=outside, inside=inside, one_by_one=True), stream=True)
         if first is None:
             first = seen
             continue
         advice = 'where that is meant, declare it: order = Order(outside=["..."], inside=["..."])'
         if seen.outcome != first.outcome:
             fail(f"{subject.name}: a turn ends with {seen.outcome} {place}, and with {first.outcome} alone; {advice}")
-        for what, one, other in (("log", first.log, seen.log), ("requests", first.sent, seen.sent)):
+        for what, one, other in (("the log is", first.log, seen.log), ("the requests are", first.sent, seen.sent)):
             if one != other:
-                fail(f"{subject.name}: {place}, the {what} differ from alone: {first_difference(one, other)}; {advice}")
+                fail(f"{subject.name}: {place}, {what} not as alone: {first_difference(one, other)}; {advice}")
 
 
 def first_difference(one: Any, other: Any, path: str = "") -> str:

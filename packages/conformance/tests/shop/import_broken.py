@@ -1,0 +1,3 @@
+"""Cannot be imported."""
+
+raise SystemExit("this plugin wants to leave")
