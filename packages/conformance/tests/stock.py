@@ -22,6 +22,13 @@ WELL_BEHAVED: Mapping[str, Mapping[str, Any]] = {
     "Worker": {},
     "Guard": {},
     "Diary": {"permissions": ["files"]},
+    "Hurry": {},
+    "OneAtATime": {},
+    "Cache": {},
+    "Redactor": {},
+    "Helper": {},
+    "Threaded": {},
+    "Remembers": {},
     "hook": {},
 }
 

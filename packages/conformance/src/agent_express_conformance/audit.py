@@ -8,8 +8,9 @@ import os
 import sys
 import sysconfig
 import zoneinfo
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 _EVENTS: Mapping[str, str] = {
@@ -66,7 +67,7 @@ _listeners: list[Reached] = []
 
 
 @contextmanager
-def listening() -> Iterator[Reached]:
+def listening() -> Generator[Reached]:
     """Note what any thread of this process reaches for; imports, and what belongs to the program, do not count."""
     _install()
     reached = Reached()
@@ -94,7 +95,8 @@ def _heard(event: str, args: tuple[Any, ...]) -> None:
 
 def _shown(event: str, args: tuple[Any, ...]) -> str:
     held = [each for each in args if isinstance(each, str | bytes | os.PathLike | tuple)]
-    return f"{event} {os.fsdecode(held[0]) if held and not isinstance(held[0], tuple) else held[0] if held else ''}"
+    shown = [repr(each) if isinstance(each, tuple) else os.fsdecode(each) for each in held]
+    return " ".join([event, *shown[:1]])
 
 
 def _is_program(event: str, args: tuple[Any, ...]) -> bool:
@@ -102,7 +104,7 @@ def _is_program(event: str, args: tuple[Any, ...]) -> bool:
     path = args[0] if args else None
     if not isinstance(path, str | bytes | os.PathLike):
         return True  # a descriptor that was opened before, or the folder that the program runs in
-    name = os.path.abspath(os.fsdecode(path))
+    name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - a path that is not looked at on the disk
     if name in (os.devnull, "/dev/urandom"):
         return True
     if event == "open":
@@ -120,7 +122,7 @@ def _library() -> tuple[str, ...]:
     """Where Python, what is installed, and the time zones lie."""
     paths = sysconfig.get_paths()
     found = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return tuple(sorted({os.path.abspath(each) + os.sep for each in found} | set(zoneinfo.TZPATH)))
+    return tuple(sorted({f"{Path(each).resolve()}{os.sep}" for each in found} | set(zoneinfo.TZPATH)))
 
 
 def _is_importing() -> bool:

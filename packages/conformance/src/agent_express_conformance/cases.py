@@ -17,7 +17,7 @@ from agent_express.middleware import Usable
 from agent_express.registry import registry
 
 from .checks import CHECKS, Check
-from .failure import CheckFailed
+from .failure import ConformanceError
 from .judge import Trouble, judge, trouble_of
 from .report import Verdict
 from .subject import SLOWEST, Subject, installed, many
@@ -93,7 +93,7 @@ def _test(check: Check) -> Callable[[MiddlewareConformance], None]:
         result = judge(check, self.subject, self.trouble)
         match result.outcome:
             case Verdict.FAILED | Verdict.NOT_RUN:
-                raise CheckFailed(result.reason)
+                raise ConformanceError(result.reason)
             case Verdict.EXEMPT:
                 import pytest
 

@@ -17,7 +17,7 @@ from agent_express.errors import (
 from agent_express.testing import NetworkError
 
 
-class CheckFailed(AssertionError):
+class ConformanceError(AssertionError):
     """A check found what must not be; the message says who, what was found, what was expected, what to do."""
 
 
@@ -53,5 +53,5 @@ def told(error: BaseException) -> str:
 
 
 def fail(message: str) -> NoReturn:
-    """Raise `CheckFailed` with *message*."""
-    raise CheckFailed(message)
+    """Raise `ConformanceError` with *message*."""
+    raise ConformanceError(message)

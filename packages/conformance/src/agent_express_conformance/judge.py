@@ -13,7 +13,7 @@ from agent_express.errors import PluginError, UseError
 from agent_express.testing import no_network
 
 from .checks import CHECKS, Check, Stage
-from .failure import CheckFailed, told
+from .failure import ConformanceError, told
 from .loop import run
 from .report import Result, Verdict
 from .scene import Scene
@@ -79,8 +79,8 @@ def judged(subject: Subject) -> Iterator[Result]:
 def judge(check: Check, subject: Subject, trouble: Trouble | None = None) -> Result:
     """Make one check; an exemption with a reason is not tried."""
     reason = subject.exempt.get(check.name, "")
-    if check.name != "exemptions" and isinstance(reason, str) and reason.strip():
-        return Result(check.name, check.sentence, Verdict.EXEMPT, reason.strip())
+    if check.name != "exemptions" and str(reason).strip():
+        return Result(check.name, check.sentence, Verdict.EXEMPT, str(reason).strip())
     begun = perf_counter()
     outcome, why = _made(check, subject, trouble)
     return Result(check.name, check.sentence, outcome, why, perf_counter() - begun)
@@ -94,7 +94,7 @@ def _made(check: Check, subject: Subject, trouble: Trouble | None) -> tuple[Verd
             work: Any = check.run(subject)
             if inspect.iscoroutine(work):
                 run(cast(Any, work))
-    except CheckFailed as failure:
+    except ConformanceError as failure:
         text = str(failure)
         return Verdict.FAILED, text if text.startswith(subject.name) else f"{subject.name}: {text}"
     except Exception as error:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from .failure import CheckFailed
+from .failure import ConformanceError
 
 T = TypeVar("T")
 PATIENCE = 80_000.0
@@ -55,7 +55,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a check in a loop of its own.
 
     Raises:
-        CheckFailed: It hangs.
+        ConformanceError: It hangs.
         Exception: What it raises.
     """
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:
@@ -70,6 +70,6 @@ async def _patiently(work: Coroutine[Any, Any, T]) -> T:
     except TimeoutError as error:
         if not clock.expired():
             raise
-        raise CheckFailed(
+        raise ConformanceError(
             "it hangs: everything waits for something that never comes; look for an await without an end in a hook"
         ) from error

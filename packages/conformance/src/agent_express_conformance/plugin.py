@@ -1,0 +1,41 @@
+"""A pytest plugin: `pytest --pyargs agent_express_conformance --middleware NAME` needs no test file.
+
+It is loaded in every run of pytest where the kit is installed, so it imports nothing of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+_TESTS = {"test_middleware.py": "--middleware", "test_providers.py": "--provider"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests of what nobody named; say so where nothing was named at all."""
+    option = _TESTS.get(collection_path.name)
+    if option is None or collection_path.parent != Path(__file__).parent:
+        return None
+    if not any(config.getoption(each) for each in _TESTS.values()):
+        raise pytest.UsageError("say what to check: --middleware guards.cost-cap, or --provider openai")
+    return None if config.getoption(option) else True
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the names of what is to be checked."""
+    group = parser.getgroup("agent-express", "conformance of plugins of Agent Express")
+    group.addoption(
+        "--middleware",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an installed middleware to check, such as guards.cost-cap; may be given several times",
+    )
+    group.addoption(
+        "--provider",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an installed model provider to check; may be given several times",
+    )

@@ -26,7 +26,7 @@ LEVELS = ("turn", "model", "tool")
 Act: TypeAlias = Callable[[], Awaitable[object]]
 
 
-class Fault(Exception):
+class FaultError(Exception):
     """A failure that no middleware can know."""
 
 
@@ -73,13 +73,16 @@ class Outer:
         self.passages: list[Passage] = []
 
     async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        """Wrap a turn."""
         await self._around("turn", ctx, next)
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        """Wrap a model call."""
         response: ModelResponse = await self._around("model", ctx, next)
         return response
 
     async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
+        """Wrap a tool call."""
         result: ToolResult = await self._around("tool", ctx, next)
         return result
 
@@ -119,18 +122,22 @@ class Inner:
         self.requests: list[tuple[str, Any]] = []
 
     async def session(self, ctx: SessionContext, next: Next[None]) -> None:
+        """Wrap a session."""
         self.tools |= set(ctx.tools)
         await next()
 
     async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        """Wrap a turn."""
         await self._inside("turn", ctx, next)
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        """Wrap a model call."""
         self.requests.append((ctx.session_id, ctx.request))
         response: ModelResponse = await self._inside("model", ctx, next)
         return response
 
     async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
+        """Wrap a tool call."""
         result: ToolResult = await self._inside("tool", ctx, next)
         return result
 
@@ -159,12 +166,15 @@ class Quiet:
         self.name = name
 
     async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        """Wrap a turn."""
         await next()
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        """Wrap a model call."""
         return await next()
 
     async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
+        """Wrap a tool call."""
         return await next()
 
 
@@ -175,14 +185,17 @@ class Flowing:
         self.name = name
 
     async def turn(self, ctx: TurnContext, next: Next[Any]) -> AsyncIterator[Event | End[Any]]:
+        """Wrap a turn."""
         async for event in next():
             yield event
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> AsyncIterator[Event | End[ModelResponse]]:
+        """Wrap a model call."""
         async for event in next():
             yield event
 
     async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> AsyncIterator[Event | End[ToolResult]]:
+        """Wrap a tool call."""
         async for event in next():
             yield event
 
@@ -194,6 +207,7 @@ class StandIn:
         self.name = name
 
     async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        """Wrap a turn."""
         await next()
 
 
@@ -206,6 +220,7 @@ class FailsToOpen:
         self.broken = True
 
     async def init(self, ctx: Any) -> None:
+        """Fail, or get ready."""
         await asyncio.sleep(0)
         if self.broken:
-            raise Fault("a neighbour cannot be opened")
+            raise FaultError("a neighbour cannot be opened")

@@ -33,6 +33,7 @@ class Result:
         outcome: How it came out.
         reason: Why it failed, is exempt or was not run; empty where it passed.
         seconds: What it took.
+        case: The form in which it was checked, of those that the plugin's own hook names; empty for its example.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Result:
     outcome: Verdict
     reason: str = ""
     seconds: float = 0.0
+    case: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class Report:
                     "sentence": check.sentence,
                     "outcome": check.outcome.value,
                     "reason": check.reason,
+                    "case": check.case,
                     "seconds": round(check.seconds, 6),
                 }
                 for check in self.checks
@@ -106,7 +109,7 @@ class Report:
         }
 
 
-_MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.EXEMPT: "○", Verdict.NOT_RUN: "–"}
+_MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.EXEMPT: "○", Verdict.NOT_RUN: "·"}
 _COLOURS = {Verdict.PASSED: "32", Verdict.FAILED: "31", Verdict.EXEMPT: "33", Verdict.NOT_RUN: "2"}
 
 
@@ -117,19 +120,38 @@ def as_text(report: Report, *, colour: bool = False) -> str:
         report: What was found.
         colour: Whether a terminal reads it.
     """
+    return "\n".join(
+        [
+            title(report, colour=colour),
+            *(line(check, colour=colour) for check in report.checks),
+            end(report, colour=colour),
+        ]
+    )
 
-    def painted(text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if colour else text
 
+def title(report: Report, *, colour: bool = False) -> str:
+    """What was checked."""
     origin = f" ({report.distribution} {report.version})" if report.distribution else ""
-    lines = [painted(f"{report.plugin}{origin}", "1")]
-    for check in report.checks:
-        lines.append(f"  {painted(_MARKS[check.outcome], _COLOURS[check.outcome])} {check.sentence}")
-        if check.reason:
-            what = "" if check.outcome is Verdict.FAILED else f"{check.outcome.value.replace('_', ' ')}: "
-            lines.append(painted(f"      {what}{check.reason}", _COLOURS[check.outcome]))
+    return _painted(f"{report.plugin}{origin}", "1", colour)
+
+
+def line(check: Result, *, colour: bool = False) -> str:
+    """How one check came out; a second line says why it did not pass."""
+    paint = _COLOURS[check.outcome]
+    case = f" ({check.case})" if check.case else ""
+    shown = f"  {_painted(_MARKS[check.outcome], paint, colour)} {check.sentence}{case}"
+    if not check.reason:
+        return shown
+    what = "" if check.outcome is Verdict.FAILED else f"{check.outcome.value.replace('_', ' ')}: "
+    return f"{shown}\n{_painted(f'      {what}{check.reason}', paint, colour)}"
+
+
+def end(report: Report, *, colour: bool = False) -> str:
+    """What was measured, and the counts."""
     figures = [f"{name}: {value:,.3g}" for name, value in report.figures.items() if value is not None]
-    if figures:
-        lines.append(painted(f"  {'; '.join(figures)}", "2"))
-    lines.append(painted(report.summary, "32" if report.passed else "31"))
-    return "\n".join(lines)
+    measured = [_painted(f"  {'; '.join(figures)}", "2", colour)] if figures else []
+    return "\n".join([*measured, _painted(report.summary, "32" if report.passed else "31", colour)])
+
+
+def _painted(text: str, code: str, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agent_express.errors import PluginError
@@ -11,6 +12,7 @@ from agent_express.manifest import CONTRACT
 from agent_express.registry import Registry
 from agent_express.registry import registry as of_this_process
 
+from .forms import Form, forms_of
 from .judge import judged
 from .report import Report, Result
 from .subject import Subject, installed
@@ -46,15 +48,20 @@ def run_conformance(
         return run_provider(name, found, told)
     if kind != "middleware":
         raise PluginError(f"there is no kit for the kind {kind!r}; there are kits for {' and '.join(KINDS)}")
-    return check_subject(installed(name, found, **options), told)
+    subject = installed(name, found, **options)
+    return check_subject(subject, told, forms_of(subject))
 
 
-def check_subject(subject: Subject, told: Callable[[Result], object] = lambda _: None) -> Report:
-    """Run the kit on *subject*."""
+def check_subject(
+    subject: Subject, told: Callable[[Result], object] = lambda _: None, forms: Sequence[Form] = ()
+) -> Report:
+    """Run the kit on *subject*, and on further forms of it."""
     results: list[Result] = []
-    for result in judged(subject):
-        results.append(result)
-        told(result)
+    for case, each in (("", subject), *((form.name, form.subject) for form in forms)):
+        for found in judged(each):
+            result = replace(found, case=case)
+            results.append(result)
+            told(result)
     plugin = subject.published.plugin if subject.published is not None else None
     return Report(
         subject.name,

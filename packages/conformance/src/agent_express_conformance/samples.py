@@ -1,4 +1,4 @@
-"""A small value for a JSON schema: what the scripted model answers where a form is asked for, and what it calls with."""
+"""A small value for a JSON schema: what the scripted model answers where a form is asked for, and calls tools with."""
 
 from __future__ import annotations
 

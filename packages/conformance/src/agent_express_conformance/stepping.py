@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ class Strike:
         self._step, self._act = step, act
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> Generator[None]:
         """Count the tasks that are made in this block."""
         loop = asyncio.get_running_loop()
         before = loop.get_task_factory()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -29,6 +30,7 @@ from agent_express import (
     scope,
 )
 from agent_express.errors import ModelError
+from agent_express.testing import FunctionModel
 
 
 class Budget(Middleware):
@@ -191,8 +193,7 @@ class Guard(Middleware):
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._check(ctx))
-            response = await next()
-        return response
+            return await next()
 
     async def _check(self, ctx: ModelContext) -> None:
         async with aclosing(self._pieces()) as pieces:  # type: ignore[type-var]
@@ -234,3 +235,139 @@ async def passing(ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse
 def hook() -> Any:
     """Pass a model call on, as a function."""
     return passing
+
+
+class Hurry(Middleware):
+    """Give up on what takes too long.
+
+    Args:
+        seconds: How long a model or a tool may take.
+    """
+
+    def __init__(self, seconds: float = 30.0) -> None:
+        self.seconds = seconds
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        async with asyncio.timeout(self.seconds):
+            return await next()
+
+    async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
+        async with asyncio.timeout(self.seconds):
+            return await next()
+
+
+class OneAtATime(Middleware):
+    """Let one model call at a time through, of all sessions together."""
+
+    def __init__(self) -> None:
+        self.room = asyncio.Semaphore(1)
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        async with self.room:
+            await next()
+
+
+class Cache(Middleware):
+    """Answer what was answered before."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, ModelResponse] = {}
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        key = repr(ctx.messages)
+        if key not in self.known:
+            self.known[key] = await next()
+        return self.known[key]
+
+
+class Redactor(Middleware):
+    """Hide mail addresses from whoever reads the stream and from the history."""
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> AsyncIterator[Event | End[ModelResponse]]:
+        held = ""
+        async for event in next():
+            match event:
+                case TextDelta():
+                    held += event.text
+                    if " " in held:
+                        word, _, held = held.rpartition(" ")
+                        yield TextDelta(self._hidden(f"{word} "))
+                case End():
+                    if held:
+                        yield TextDelta(self._hidden(held))
+                    yield event
+                case _:
+                    yield event
+
+    def _hidden(self, text: str) -> str:
+        return " ".join("[mail]" if "@" in word else word for word in text.split(" "))
+
+
+class Helper(Middleware):
+    """Hand tasks to an agent of its own, and sum up what was said in a form."""
+
+    class Summary(BaseModel):
+        """What was said."""
+
+        topic: str
+        weight: Annotated[int, Field(ge=3)]
+        tags: list[str] = []
+
+    def __init__(self) -> None:
+        self.agent = agent_express.Agent(FunctionModel(lambda _: "Done."), name="helper")
+
+    @agent_express.tool
+    async def hand_over(self, ctx: ToolContext, task: str) -> str:
+        """Hand over a task."""
+        return (await ctx.run_agent(self.agent, task or "nothing")).text
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        await next()
+        await ctx.ask("What was said?", output=self.Summary, purpose="summary")
+
+
+class Threaded(Middleware):
+    """Count words in a thread.
+
+    Args:
+        least: Words that count.
+    """
+
+    def __init__(self, least: int = 1) -> None:
+        self.least = least
+
+    @agent_express.tool
+    def count_words(self, text: str) -> int:
+        """Count the words of a text."""
+        time.sleep(0.02)
+        return len(text.split())
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        response = await next()
+        await asyncio.to_thread(len, response.message.text)
+        return response
+
+
+class Remembers(Middleware):
+    """Tell the model what day it is, and keep notes in the session."""
+
+    class Notes(BaseModel):
+        """What was noted."""
+
+        lines: list[str] = []
+
+    state = Notes
+
+    async def session(self, ctx: SessionContext, next: Next[None]) -> None:
+        ctx.resources[dict] = {}
+        await next()
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        await next()
+        ctx.state[self].lines.append(ctx.input.text)
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        ctx.add_system_message("Today is a day like any other.")
+        for line in ctx.state[self].lines:
+            ctx.add_system_message(line, section="notes")
+        return await next()

@@ -35,7 +35,7 @@ class Check:
     Attributes:
         name: What an exemption names.
         sentence: What must hold.
-        run: Raises `CheckFailed` where it does not.
+        run: Raises `ConformanceError` where it does not.
         installed: Whether it looks at the entry point and the manifest of an installed plugin.
         needs: How far it must be possible to get before: see `Stage`.
     """
@@ -54,8 +54,12 @@ class Check:
 
 CHECKS = (
     Check("exemptions", "its exemptions name checks and give reasons", exemptions, Stage.FOUND),
-    Check("light-import", "importing it does nothing and loads nothing heavy", light_import, Stage.FOUND, installed=True),
-    Check("settings", "its settings make the round trip through JSON", settings_round_trip, Stage.IMPORTED, installed=True),
+    Check(
+        "light-import", "importing it does nothing and loads nothing heavy", light_import, Stage.FOUND, installed=True
+    ),
+    Check(
+        "settings", "its settings make the round trip through JSON", settings_round_trip, Stage.IMPORTED, installed=True
+    ),
     Check("signatures", "its hooks are written as use takes them", signatures, Stage.MADE),
     Check("manifest", "the manifest says what the code is", manifest_is_true, Stage.USED, installed=True),
     Check("lifecycle", "it can be opened and closed again also after a failure", opens_and_closes, Stage.USED),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from agent_express.errors import RateLimitError
@@ -49,7 +49,7 @@ async def _struck(subject: Subject, scene: Scene, step: int, steps: int, way: st
 
 
 @contextmanager
-def _nothing_lost(subject: Subject, way: str) -> Iterator[None]:
+def _nothing_lost(subject: Subject, way: str) -> Generator[None]:
     """Fail where a task or a future of the block failed unheard: what the event loop would only write to the log."""
     loop = asyncio.get_running_loop()
     before, lost = loop.get_exception_handler(), list[str]()
@@ -78,5 +78,3 @@ async def _turn_and_next(scene: Scene, step: int, *, stream: bool) -> int:
         await run(session, AGAIN)
         check_history(session.history)
         return strike.taken
-
-

@@ -27,11 +27,11 @@ async def own_time(subject: Subject) -> None:
         subject.figures |= {"own microseconds per turn": None, "times a no-op layer": None}
         return
     streams = any(inspect.isasyncgenfunction(hooks[level]) for level in levels)
-    idle = lambda: _only(Flowing if streams else Quiet, levels)  # noqa: E731
+    kind = Flowing if streams else Quiet
     least = [float("inf")] * 3
     for _ in range(SAMPLES):  # in turns, so that what else the machine does meets all three
-        for place, stack in enumerate((lambda: [], lambda: [idle()], lambda: _stack(subject))):
-            least[place] = min(least[place], await _timed(subject, stack()))
+        for place, stack in enumerate(([], [_only(kind, levels)], _stack(subject))):
+            least[place] = min(least[place], await _timed(subject, stack))
     noop, own = max(_LEAST, least[1] - least[0]), max(0.0, least[2] - least[0])
     subject.figures["own microseconds per turn"] = round(own * 1e6, 3)
     subject.figures["times a no-op layer"] = round(own / noop, 2)

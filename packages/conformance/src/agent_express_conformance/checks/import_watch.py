@@ -48,7 +48,7 @@ def main() -> None:
         started.append(f"the thread {thread.name!r}")
         start(thread)
 
-    threading.Thread.start = starting  # type: ignore[method-assign] # no audit event tells of it on every Python
+    threading.Thread.start = starting  # type: ignore[method-assign,assignment] # no audit event tells of it on every Python
     error, module = "", sys.argv[1]
     begun = perf_counter()
     try:

@@ -11,14 +11,16 @@ from typing import Any
 from ..failure import fail
 from ..subject import Published, Subject
 
-HEAVY = frozenset(
-    "aiohttp altair anthropic azure bokeh boto3 botocore cohere cv2 datasets django duckdb faiss fastapi flask google "
-    "gradio grpc httpx huggingface_hub jax jupyter keras langchain litellm llama_index lxml matplotlib mistralai mlflow "
-    "nltk numba numpy openai opentelemetry pandas PIL playwright polars psycopg pyarrow pymongo qdrant_client redis "
-    "requests scipy selenium sentence_transformers sentry_sdk sklearn spacy sqlalchemy streamlit sympy tensorflow "
-    "tiktoken tokenizers torch transformers uvicorn".split()
-)
-"""Top-level modules that take their time, or bring half a world along: for `init`, or for the function that needs them."""
+HEAVY = frozenset([
+    "aiohttp", "altair", "anthropic", "azure", "bokeh", "boto3", "botocore", "cohere", "cv2", "datasets", "django",
+    "duckdb", "faiss", "fastapi", "flask", "google", "gradio", "grpc", "httpx", "huggingface_hub", "jax", "jupyter",
+    "keras", "langchain", "litellm", "llama_index", "lxml", "matplotlib", "mistralai", "mlflow", "nltk", "numba",
+    "numpy", "openai", "opentelemetry", "pandas", "PIL", "playwright", "polars", "psycopg", "pyarrow", "pymongo",
+    "qdrant_client", "redis", "requests", "scipy", "selenium", "sentence_transformers", "sentry_sdk", "sklearn",
+    "spacy", "sqlalchemy", "streamlit", "sympy", "tensorflow", "tiktoken", "tokenizers", "torch", "transformers",
+    "uvicorn"
+])  # fmt: skip
+"""Top-level modules that take their time, or bring half a world along: for `init`, or where needed."""
 
 _LIMIT = 120.0  # seconds that the interpreter may take before it counts as hanging
 
@@ -27,7 +29,7 @@ def light_import(subject: Subject) -> None:
     """Importing its module opens no connection, starts no process and no thread, and loads nothing heavy."""
     found = watched(_published(subject))
     subject.figures["import seconds"] = found["seconds"]
-    subject.figures["import share of core"] = found["seconds"] / found["core_seconds"] if found["core_seconds"] else None
+    subject.figures["import share of core"] = found["seconds"] / max(found["core_seconds"], 1e-9)
     if found["error"]:
         fail(f"{subject.name}: importing {found['module']} raised {found['error']}")
     if found["did"]:
@@ -58,7 +60,7 @@ def watched(published: Published) -> dict[str, Any]:
     """Import the module of a plugin in a fresh interpreter; tell what that did."""
     module = published.plugin.target.partition(":")[0]
     script = Path(__file__).with_name("import_watch.py")
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - this Python, and a script of ours
         [sys.executable, "-I", str(script), module],
         input=json.dumps(sys.path),
         capture_output=True,

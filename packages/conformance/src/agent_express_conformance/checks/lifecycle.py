@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from agent_express.testing import no_leaks
 
-from ..failure import CheckFailed, fail, told
-from ..probes import FailsToOpen, Fault
+from ..failure import ConformanceError, fail, told
+from ..probes import FailsToOpen, FaultError
 from ..scene import Outcome, Scene, question, run
 from ..stepping import Strike
 from ..subject import Subject
@@ -34,9 +34,9 @@ async def _dispose_alone(subject: Subject) -> None:
     advice = "dispose may be called when there is nothing to give back: set what it closes to None in __init__"
     async with _tidy(subject, "dispose before init", advice):
         await dispose()
-    async with _tidy(subject, "init and dispose", "an agent is opened and closed in one program many times"):
-        async with scene.agent:
-            pass
+    advice_again = "an agent is opened and closed in one program many times"
+    async with _tidy(subject, "init and dispose", advice_again), scene.agent:
+        pass
     async with _tidy(subject, "a second dispose", f"{advice} and to None again when it is closed"):
         await dispose()
 
@@ -45,9 +45,9 @@ async def _again(subject: Subject) -> None:
     """An agent that was closed can be opened again, and does what it did before."""
     scene, outcomes = Scene(subject), list[Outcome]()
     for time in ("for the first time", "again"):
-        async with _tidy(subject, f"opened and closed {time}", "init makes anew what dispose has given back"):
-            async with scene.agent, scene.agent.session() as session:
-                outcomes.append(await run(session, question()))
+        tidy = _tidy(subject, f"opened and closed {time}", "init makes anew what dispose has given back")
+        async with tidy, scene.agent, scene.agent.session() as session:
+            outcomes.append(await run(session, question()))
     if outcomes[0] != outcomes[1]:
         fail(
             f"{subject.name}: a turn ended with {outcomes[1]} in an agent that was closed and opened again, and with "
@@ -60,9 +60,8 @@ async def _twice_at_once(subject: Subject) -> None:
     one = Scene(subject)
     other = Scene(subject, thing=one.thing)
     advice = "init is called once per agent that uses the object: open what is not open, count the users, close at last"
-    async with _tidy(subject, "opened by two agents at once", advice):
-        async with one.agent, other.agent:
-            pass
+    async with _tidy(subject, "opened by two agents at once", advice), one.agent, other.agent:
+        pass
 
 
 async def _beside_a_failure(subject: Subject) -> None:
@@ -74,7 +73,7 @@ async def _beside_a_failure(subject: Subject) -> None:
         try:
             async with scene.agent:
                 pass
-        except Fault:
+        except FaultError:
             pass
         neighbour.broken = False
         async with scene.agent:
@@ -117,12 +116,12 @@ async def _opened(scene: Scene, step: int) -> int:
 
 
 @asynccontextmanager
-async def _tidy(subject: Subject, when: str, advice: str) -> AsyncIterator[None]:
+async def _tidy(subject: Subject, when: str, advice: str) -> AsyncGenerator[None]:
     """Fail with a sentence where the block raises, or leaves something behind."""
     try:
         async with no_leaks():
             yield
-    except CheckFailed:
+    except ConformanceError:
         raise
     except AssertionError as error:
         fail(f"{subject.name}, {when}: {' '.join(str(error).split())}; {advice}")

@@ -12,7 +12,7 @@ from agent_express.messages import ToolResult
 from agent_express.middleware import HOOKS
 
 from ..failure import fail, is_refusal, owner_of, told
-from ..probes import LEVELS, Fault, Passage
+from ..probes import LEVELS, FaultError, Passage
 from ..scene import Outcome, Scene, question, run
 from ..subject import Subject
 
@@ -34,7 +34,7 @@ async def next_once(subject: Subject) -> None:
         if failing == "model":
             scene.failures.append(RateLimitError("the provider of the test is busy"))
         elif failing == "tool":
-            scene.inner.act["tool"] = _failing(Fault("a tool hook further in fails"))
+            scene.inner.act["tool"] = _failing(FaultError("a tool hook further in fails"))
         outcome = await _one_turn(scene)
         if isinstance(outcome.raised, NextCalledTwiceError):
             fail(
@@ -62,7 +62,7 @@ async def result_passes(subject: Subject) -> None:
             _complain_of(subject, passage, passage.error)
         elif not _same(passage.result, last):
             fail(
-                f"{subject.name}.{passage.level} was given {_short(last)} and gave {_short(passage.result)} on; a plain "
+                f"{subject.name}.{passage.level} was given {_short(last)} and gave {_short(passage.result)}; a plain "
                 f"{_THING[passage.level]} is expected to pass unchanged: return what next() gave, or say in exempt why "
                 "it changes everything"
             )
@@ -83,7 +83,7 @@ def _complain_of(subject: Subject, passage: Passage | None, error: BaseException
 async def exception_passes(subject: Subject) -> None:
     """A failure from further in comes out as itself, on every level."""
     for level in hooks_of(Scene(subject)):
-        scene, fault = Scene(subject), Fault(f"a failure further in, on the level {level}")
+        scene, fault = Scene(subject), FaultError(f"a failure further in, on the level {level}")
         scene.inner.act[level] = _failing(fault)
         await _one_turn(scene)
         for passage in scene.outer.of(level):
@@ -124,11 +124,12 @@ async def end_passes(subject: Subject) -> None:
     for stream in (False, True):
         scene = Scene(subject)
         outcome = await _one_turn(scene, stream=stream)
-        missing = [each.error for each in scene.outer.passages if isinstance(each.error, MissingEndError)]
-        if missing or isinstance(outcome.raised, MissingEndError):
+        errors = [*(each.error for each in scene.outer.passages), outcome.raised]
+        missing = next((each for each in errors if isinstance(each, MissingEndError)), None)
+        if missing is not None:
             fail(
-                f"{subject.name} drops the End of its stream ({told(missing[0] or outcome.raised)}): yield every item "
-                "that next() gives, its End too"
+                f"{subject.name} drops the End of its stream ({told(missing)}): yield every item that next() gives, "
+                "its End too"
             )
         lost = [each for each in _streaming(scene) if each.given and each.result is None and each.error is None]
         if lost:

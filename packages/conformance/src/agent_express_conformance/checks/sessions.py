@@ -99,5 +99,3 @@ def _text_of(log: Any, state: Any, sent: Any) -> str:
 def _short(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= 200 else f"{text[:199]}…"
-
-

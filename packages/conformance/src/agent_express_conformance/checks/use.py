@@ -24,7 +24,9 @@ def signatures(subject: Subject) -> None:
     except UseError as error:
         fail(f"{subject.name} cannot be used: {error}")
     if subject.make() is thing and not inspect.isfunction(thing):  # a function may be used many times
-        fail(f"{subject.name}: making one twice gave the same object; one object is used once per agent: make a new one")
+        fail(
+            f"{subject.name}: making one twice gave the same object; one object is used once per agent: make a new one"
+        )
 
 
 async def declared_only(subject: Subject) -> None:
