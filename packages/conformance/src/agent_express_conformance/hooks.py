@@ -20,7 +20,7 @@ FAILED, NOT_FOUND = 1, 2
 
 
 class Commands:
-    """Adds the command."""
+    """Check an installed middleware or provider: `agent-express conformance NAME`."""
 
     @hookimpl
     def add_commands(self, app: typer.Typer) -> None:

@@ -41,7 +41,9 @@ def _of_type(given: Mapping[str, Any], root: Any, depth: int) -> Any:
             properties: Mapping[str, Any] = given.get("properties", {})
             return {name: sample(properties.get(name), root, depth + 1) for name in given.get("required", ())}
         case "array":
-            return [sample(given.get("items"), root, depth + 1) for _ in range(given.get("minItems", 0))]
+            first = [sample(each, root, depth + 1) for each in given.get("prefixItems", ())]
+            more = range(given.get("minItems", 0) - len(first))
+            return [*first, *(sample(given.get("items"), root, depth + 1) for _ in more)]
         case "string":
             return _text(given)
         case "integer":

@@ -34,8 +34,8 @@ def light_import(subject: Subject) -> None:
         fail(f"{subject.name}: importing {found['module']} raised {found['error']}")
     if found["did"]:
         fail(
-            f"{subject.name}: importing {found['module']} did {'; '.join(found['did'][:3])}: nothing may happen because "
-            "something is imported, do it in init"
+            f"{subject.name}: importing {found['module']} did {'; '.join(found['did'][:3])}: nothing may happen just "
+            "because something is imported, do it in init"
         )
     if found["threads"]:
         fail(
