@@ -13,6 +13,7 @@ from agent_express.errors import (
     Signal,
     StateError,
     TurnAbortedError,
+    WrongResultError,
 )
 from agent_express.testing import NetworkError
 
@@ -31,9 +32,14 @@ OWNERS: Mapping[type[Exception], str] = {
 }
 """Errors that say themselves what is wrong, so that one fault fails one check: the nearest class counts."""
 
+AFTER_THE_END = "after its End"
+"""What core says of a stream that goes on after its `End`."""
+
 
 def owner_of(error: BaseException) -> str:
     """The check that reports *error*; empty where no check owns it."""
+    if isinstance(error, WrongResultError) and AFTER_THE_END in str(error):
+        return "end-passes"
     for kind, check in OWNERS.items():
         if isinstance(error, kind):
             return check

@@ -26,31 +26,29 @@ class Trouble:
 
     Attributes:
         stage: As far as it could be got.
-        check: The check that reports it.
-        reason: What is wrong.
+        check: The check that reports what is wrong.
     """
 
     stage: Stage
     check: str
-    reason: str
 
 
 def trouble_of(subject: Subject) -> Trouble | None:
-    """Whether the middleware can be imported, made, used and opened at all; if not, why."""
+    """Whether the middleware can be imported, made, used and opened at all; if not, how far."""
     published = subject.published
     if published is not None:
         try:
             published.registry.load(published.plugin)
-        except PluginError as error:
-            return Trouble(Stage.FOUND, "light-import", told(error))
+        except PluginError:
+            return Trouble(Stage.FOUND, "light-import")
     try:
         subject.make()
-    except Exception as error:
-        return Trouble(Stage.IMPORTED, "signatures" if published is None else "settings", told(error))
+    except Exception:
+        return Trouble(Stage.IMPORTED, "signatures" if published is None else "settings")
     try:
         scene = Scene(subject)
-    except UseError as error:
-        return Trouble(Stage.MADE, "signatures", told(error))
+    except UseError:
+        return Trouble(Stage.MADE, "signatures")
 
     async def opened() -> None:
         async with scene.agent, scene.agent.session():
@@ -59,8 +57,8 @@ def trouble_of(subject: Subject) -> Trouble | None:
     try:
         with _offline(subject):
             run(opened())
-    except Exception as error:
-        return Trouble(Stage.USED, "lifecycle", told(error))
+    except Exception:
+        return Trouble(Stage.USED, "lifecycle")
     return None
 
 
@@ -78,9 +76,9 @@ def judged(subject: Subject) -> Iterator[Result]:
 
 def judge(check: Check, subject: Subject, trouble: Trouble | None = None) -> Result:
     """Make one check; an exemption with a reason is not tried."""
-    reason = subject.exempt.get(check.name, "")
-    if check.name != "exemptions" and str(reason).strip():
-        return Result(check.name, check.sentence, Verdict.EXEMPT, str(reason).strip())
+    reason = subject.exempt.get(check.name, "").strip()
+    if reason and check.name != "exemptions":
+        return Result(check.name, check.sentence, Verdict.EXEMPT, reason)
     begun = perf_counter()
     outcome, why = _made(check, subject, trouble)
     return Result(check.name, check.sentence, outcome, why, perf_counter() - begun)
@@ -88,7 +86,7 @@ def judge(check: Check, subject: Subject, trouble: Trouble | None = None) -> Res
 
 def _made(check: Check, subject: Subject, trouble: Trouble | None) -> tuple[Verdict, str]:
     if trouble is not None and trouble.check != check.name and check.needs > trouble.stage:
-        return Verdict.NOT_RUN, f"it needs what {trouble.check!r} has found broken: {trouble.reason}"
+        return Verdict.NOT_RUN, f"{trouble.check} has to pass first"
     try:
         with _offline(subject):
             work: Any = check.run(subject)

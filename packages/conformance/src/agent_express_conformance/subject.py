@@ -75,6 +75,10 @@ class Subject:
         return read([thing])[0]
 
 
+def _text(reason: Any) -> str:
+    return reason if isinstance(reason, str) else ""
+
+
 def many(declared: object) -> frozenset[str]:
     """The hooks that `next_many` names: true means all of them."""
     if declared is True:
@@ -92,11 +96,12 @@ def installed(name: str, registry: Registry, **options: Any) -> Subject:
     manifest = registry.manifest(plugin)
     example = dict(manifest.example or {}) if manifest is not None else {}
     raw: Mapping[str, Any] = manifest.raw if manifest is not None else {}
+    exempt: Mapping[str, Any] = manifest.exempt if manifest is not None else {}
     return Subject(
         plugin.name,
         lambda: registry.create(plugin, example),
         Published(plugin, registry, manifest),
-        exempt=manifest.exempt if manifest is not None else {},
+        exempt={name: _text(reason) for name, reason in exempt.items()},
         next_many=many(raw.get("next_many")),
         permissions=frozenset(manifest.permissions if manifest is not None else ()),
         **options,

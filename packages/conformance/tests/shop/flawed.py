@@ -237,6 +237,18 @@ class RetriesModels(Plain):
             return await next()
 
 
+class RepeatsTheTurn(Plain):
+    """Send the model back to work, and not say so."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        await next()
+        await next.again()
+
+
+class NamesNoHook(Plain):
+    """Declare that a hook which it has not may call next() more than once."""
+
+
 # --- result-passes --------------------------------------------------------------------------------
 
 
@@ -368,6 +380,33 @@ class LosesAFailure(Plain):
             raise
 
 
+class LeavesATaskOfTheSession(Plain):
+    """Leave a task behind where the session is cancelled while it opens."""
+
+    async def session(self, ctx: SessionContext, next: Next[None]) -> None:
+        watch = asyncio.create_task(asyncio.sleep(1_000_000))
+        await asyncio.sleep(0)
+        try:
+            await next()
+        finally:
+            watch.cancel()
+
+
+class ForgetsWhileItWaitsToRetry(Plain):
+    """Leave a task behind where it is cancelled in the pause before it tries again."""
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        from agent_express.errors import ModelError
+
+        try:
+            return await next()
+        except ModelError:
+            watch = asyncio.create_task(asyncio.sleep(1_000_000))
+            await asyncio.sleep(1)
+            watch.cancel()
+        return await next()
+
+
 # --- end-passes -----------------------------------------------------------------------------------
 
 
@@ -391,6 +430,15 @@ class DropsTheEndOfTools(Plain):
                 yield event
 
 
+class GoesOnAfterTheEnd(Plain):
+    """Go on after the End."""
+
+    async def turn(self, ctx: TurnContext, next: Next[Any]) -> AsyncIterator[Event | End[Any]]:
+        async for event in next():
+            yield event
+        yield TextDelta("one more thing")
+
+
 # --- declared-only --------------------------------------------------------------------------------
 
 
@@ -406,6 +454,15 @@ class Whispers(Plain):
     async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
         await ctx.emit(Whispered("psst"))
         await next()
+
+
+class WhispersInTheStream(Plain):
+    """Yield an event that it does not declare."""
+
+    async def turn(self, ctx: TurnContext, next: Next[Any]) -> AsyncIterator[Event | End[Any]]:
+        yield Whispered("psst")
+        async for event in next():
+            yield event
 
 
 class KeepsInSecret(Plain):
@@ -474,6 +531,30 @@ class Spawns(Plain):
 
     async def init(self, ctx: AgentContext) -> None:
         subprocess.run([sys.executable, "-I", "-S", "-c", ""], check=True)
+
+
+class Reads(Plain):
+    """Read a file that nobody allowed."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        with suppress(OSError):
+            (Path(tempfile.gettempdir()) / "settings.ini").read_text(encoding="utf-8")
+        await next()
+
+
+class CallsNextDoor(Plain):
+    """Connect to a server on this machine."""
+
+    async def init(self, ctx: AgentContext) -> None:
+        import socket
+
+        with socket.socket() as client, suppress(OSError):
+            client.settimeout(1)
+            client.connect(("127.0.0.1", 9))
+
+
+class AsksForTheMoon(Plain):
+    """Declare a permission that there is not."""
 
 
 # --- sessions-apart -------------------------------------------------------------------------------

@@ -15,12 +15,17 @@ from ..scene import AGAIN, Scene, question, run
 from ..stepping import Strike
 from ..subject import Subject
 
+FAILS_AT_FIRST = "run with a model that fails at first"
+WITH_ITS_SESSION = "run with its session opened and closed around it"
+
 
 async def cancelled_anywhere(subject: Subject) -> None:
     """No task, no open generator, a history that any provider takes, and a session that goes on."""
     awaits = 0
-    for way in ("run", "streamed", "run with a model that fails at first"):
+    for way in ("run", "streamed", FAILS_AT_FIRST, WITH_ITS_SESSION):
         scene = Scene(subject)
+        if way == WITH_ITS_SESSION and "session" not in scene.entry.hooks:
+            continue
         async with scene.agent:
             with _nothing_lost(subject, way):
                 step, steps = 0, 1
@@ -35,11 +40,13 @@ async def cancelled_anywhere(subject: Subject) -> None:
 async def _struck(subject: Subject, scene: Scene, step: int, steps: int, way: str) -> int:
     """Run a turn that way and cancel it at that step; return how many steps were taken."""
     scene.failures.clear()
-    if way.endswith("fails at first"):
+    if way == FAILS_AT_FIRST:
         scene.failures.append(RateLimitError("the provider of the test is busy"))
     when = f"cancelled at step {step} of {steps} of a turn that is {way}" if step else f"in a whole turn that is {way}"
     try:
         async with no_leaks():
+            if way == WITH_ITS_SESSION:
+                return await _whole_session(scene, step)
             return await _turn_and_next(scene, step, stream=way == "streamed")
     except AssertionError as error:
         fail(
@@ -78,3 +85,22 @@ async def _turn_and_next(scene: Scene, step: int, *, stream: bool) -> int:
         await run(session, AGAIN)
         check_history(session.history)
         return strike.taken
+
+
+async def _whole_session(scene: Scene, step: int) -> int:
+    """A session with one turn, cancelled at that step, and another session after it."""
+    tasks: list[asyncio.Task[None]] = []
+    strike = Strike(step, lambda: tasks[0].cancel())
+
+    async def live() -> None:
+        async with scene.agent.session() as session:
+            await run(session, question())
+
+    with strike.watching():
+        tasks.append(asyncio.create_task(live()))
+        await asyncio.wait(tasks)
+    if not tasks[0].cancelled():
+        tasks[0].exception()  # seen: a hook may say that it was cancelled
+    async with scene.agent.session() as session:
+        await run(session, AGAIN)
+    return strike.taken

@@ -22,7 +22,7 @@ def exemptions(subject: Subject) -> None:
     for name, reason in subject.exempt.items():
         if name not in known:
             fail(f"{subject.name} is exempt from {name!r}, which is no check; checks are {', '.join(sorted(known))}")
-        if not str(reason or "").strip():
+        if not reason.strip():
             fail(f"{subject.name} is exempt from {name!r} without a reason: write down why it cannot pass")
 
 

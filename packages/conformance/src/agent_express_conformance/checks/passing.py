@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import Iterator
 from typing import Any
 
 from agent_express.errors import HookError, MissingEndError, NextCalledTwiceError, RateLimitError
@@ -66,7 +64,7 @@ async def result_passes(subject: Subject) -> None:
                 f"{_THING[passage.level]} is expected to pass unchanged: return what next() gave, or say in exempt why "
                 "it changes everything"
             )
-    if isinstance(outcome.raised, HookError):
+    if isinstance(outcome.raised, HookError):  # of a hook that got nothing from further in
         _complain_of(subject, None, outcome.raised)
 
 
@@ -125,22 +123,10 @@ async def end_passes(subject: Subject) -> None:
         scene = Scene(subject)
         outcome = await _one_turn(scene, stream=stream)
         errors = [*(each.error for each in scene.outer.passages), outcome.raised]
-        missing = next((each for each in errors if isinstance(each, MissingEndError)), None)
-        if missing is not None:
-            fail(
-                f"{subject.name} drops the End of its stream ({told(missing)}): yield every item that next() gives, "
-                "its End too"
-            )
-        lost = [each for each in _streaming(scene) if each.given and each.result is None and each.error is None]
-        if lost:
-            fail(f"{subject.name}.{lost[0].level} yields an End without a result: pass on the one that next() gives")
-
-
-def _streaming(scene: Scene) -> Iterator[Passage]:
-    hooks = scene.entry.hooks
-    return (
-        each for each in scene.outer.passages if each.level in hooks and inspect.isasyncgenfunction(hooks[each.level])
-    )
+        fault = next((each for each in errors if each is not None and owner_of(each) == "end-passes"), None)
+        if fault is not None:
+            what = "drops the End of its stream" if isinstance(fault, MissingEndError) else "goes on after its End"
+            fail(f"{subject.name} {what} ({told(fault)}): yield every item that next() gives, its End as the last one")
 
 
 # --- how -------------------------------------------------------------------------------------------
