@@ -41,6 +41,7 @@ FLAWED: Mapping[str, str] = {
     "StartsAThread": "light-import",
     "LoadsPandas": "light-import",
     "CannotBeImported": "light-import",
+    "EndsTheInterpreter": "light-import",
     "NeedsWhatNobodyGives": "settings",
     "RefusesItsExample": "settings",
     "ChangesItsSettings": "settings",
@@ -102,6 +103,7 @@ _MODULES = {
     "StartsAThread": "import_thread",
     "LoadsPandas": "import_heavy",
     "CannotBeImported": "import_broken",
+    "EndsTheInterpreter": "import_exit",
 }
 
 _DECLARED: Mapping[str, Mapping[str, Any]] = {
@@ -154,6 +156,8 @@ def _entry(thing: str, folder: Path) -> dict[str, Any]:
     if thing == "Diary":
         declared["example"] = {"path": str(folder / "diary.txt")}
     try:
+        if thing == "EndsTheInterpreter":
+            raise PluginError("nobody here imports that")
         entry = describe(name_of(thing), "middleware", import_attr(target_of(thing)), declared)
     except (PluginError, UseError):
         entry = {"group": "middleware", "summary": "It cannot be described.", **declared}

@@ -13,6 +13,7 @@ from agent_express.errors import PluginError, UseError
 from agent_express.testing import no_network
 
 from .checks import CHECKS, Check, Stage
+from .checks.importing import survives
 from .failure import ConformanceError, told
 from .loop import run
 from .report import Result, Verdict
@@ -37,6 +38,8 @@ def trouble_of(subject: Subject) -> Trouble | None:
     """Whether the middleware can be imported, made, used and opened at all; if not, how far."""
     published = subject.published
     if published is not None:
+        if not survives(published):
+            return Trouble(Stage.FOUND, "light-import")
         try:
             published.registry.load(published.plugin)
         except PluginError:

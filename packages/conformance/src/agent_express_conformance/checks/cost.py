@@ -15,7 +15,7 @@ from ..probes import LEVELS, Flowing, Quiet
 from ..scene import Scene, run, stand_ins
 from ..subject import Subject
 
-TURNS, SAMPLES = 20, 12
+TURNS, SAMPLES = 10, 10
 _LEAST = 2e-6  # seconds: what an idle layer costs at least; below that a difference is noise
 
 

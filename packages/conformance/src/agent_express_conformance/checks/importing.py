@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..failure import fail
 from ..subject import Published, Subject
@@ -56,20 +57,48 @@ def _published(subject: Subject) -> Published:
     return subject.published
 
 
+def survives(published: Published) -> bool:
+    """Whether an interpreter that imports the module of a plugin is there afterwards: else it is not imported here."""
+    return _told(_imported(_module(published), tuple(sys.path))) is not None
+
+
 def watched(published: Published) -> dict[str, Any]:
     """Import the module of a plugin in a fresh interpreter; tell what that did."""
-    module = published.plugin.target.partition(":")[0]
-    script = Path(__file__).with_name("import_watch.py")
-    done = subprocess.run(  # noqa: S603 - this Python, and a script of ours
-        [sys.executable, "-I", str(script), module],
-        input=json.dumps(sys.path),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=_LIMIT,
-        check=False,
-    )
-    try:
-        found: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
-    except ValueError:
-        fail(f"{published.plugin}: importing {module} ended the interpreter: {(done.stderr or done.stdout)[-400:]}")
+    module = _module(published)
+    said = _imported(module, tuple(sys.path))
+    found = _told(said)
+    if found is None:
+        fail(
+            f"{published.plugin.name}: importing {module} ended or stopped the interpreter "
+            f"({said.strip()[-400:] or 'without a word'}): a module must neither exit nor wait when it is imported"
+        )
     return found
+
+
+def _module(published: Published) -> str:
+    return published.plugin.target.partition(":")[0]
+
+
+def _told(said: str) -> dict[str, Any] | None:
+    try:
+        found: Any = json.loads(said.strip().rpartition("\n")[2])
+    except ValueError:
+        return None
+    return cast(dict[str, Any], found) if isinstance(found, dict) else None
+
+
+@functools.lru_cache(maxsize=64)
+def _imported(module: str, path: tuple[str, ...]) -> str:
+    """What a fresh interpreter says of importing *module*: once for all the plugins in it."""
+    try:
+        done = subprocess.run(  # noqa: S603 - this Python, and a script of ours
+            [sys.executable, "-I", str(Path(__file__).with_name("import_watch.py")), module],
+            input=json.dumps(path),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_LIMIT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took longer than {_LIMIT:g} seconds"
+    return done.stdout or done.stderr
