@@ -101,7 +101,7 @@ LIGHT = {
 LOADED = {"core": PYDANTIC | {"importlib_metadata", "zipp"}, "cli": LIGHT["cli"]}
 
 # Imported under another name than that of the distribution which brings it.
-BROUGHT_BY = {"pydantic_core": "pydantic", "click": "typer", "pluggy": "pytest"}
+BROUGHT_BY = {"pydantic_core": "pydantic", "click": "typer"}
 
 # Imported only where whoever calls has it: the command line hands its own typer app to a plugin's `add_commands`.
 HAD_BY_THE_CALLER = {"conformance": {"typer"}}
