@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -23,7 +23,20 @@ FOLDERS: dict[Kind, tuple[str, ...]] = {
     Kind.BUNDLE: ("package", "bundle"),
     Kind.PROJECT: ("project",),
 }
-"""Which folders of templates make a kind; a later one replaces files of an earlier one."""
+"""Which folders of templates make a kind; paths within them are paths within what is made."""
+
+PARTS: dict[Kind, dict[str, str]] = {
+    Kind.MIDDLEWARE: {"src/MODULE/FILE.py": "repeats.py", "tests/test_FILE.py": "test_repeats.py"},
+    Kind.PROVIDER: {},
+    Kind.BUNDLE: {
+        "src/MODULE/repeats.py": "repeats.py",
+        "src/MODULE/today.py": "today.py",
+        "tests/test_repeats.py": "test_repeats.py",
+        "tests/test_today.py": "test_today.py",
+    },
+    Kind.PROJECT: {"MODULE/today.py": "today.py", "tests/test_today.py": "test_today.py"},
+}
+"""Files that several kinds have: path -> template in the folder "parts"."""
 
 SUMMARIES: dict[Kind, str] = {
     Kind.MIDDLEWARE: "Refuses tool calls that a model makes over and over again, for Agent Express",
@@ -73,13 +86,18 @@ def about(core_version: str, author: str = "") -> About:
 
 def render(kind: Kind, names: Names, about: About) -> dict[str, str]:
     """Render all files of a package or project: path with slashes -> text."""
-    words = _words(kind, names, about)
     root = files(__package__.rpartition(".")[0]) / "templates"
-    made: dict[str, str] = {}
-    for folder in FOLDERS[kind]:
-        for path, template in _templates(root / folder, ""):
-            made[_path(path, names)] = Template(template.read_text(encoding="utf-8")).substitute(words)
-    return dict(sorted(made.items()))
+    templates = dict(each for folder in FOLDERS[kind] for each in _templates(root / folder, ""))
+    parts = {path: root / "parts" / f"{part}{SUFFIX}" for path, part in PARTS[kind].items()}
+    words = _words(kind, names, about)
+    of_parts = words | {"class_name": "Repeats", "name": "repeats", "file": "repeats"} if kind is Kind.BUNDLE else words
+    made = {path: _filled(template, words) for path, template in templates.items()}
+    made |= {path: _filled(template, of_parts) for path, template in parts.items()}
+    return {_path(path, names): text for path, text in sorted(made.items())}
+
+
+def _filled(template: Traversable, words: Mapping[str, str]) -> str:
+    return Template(template.read_text(encoding="utf-8")).substitute(words)
 
 
 def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
