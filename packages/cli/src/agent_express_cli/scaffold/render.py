@@ -130,14 +130,8 @@ def _words(kind: Kind, names: Names, about: About) -> dict[str, str]:
         "author": author,
         "authors": f"[{{ name = {_quoted(author)}{f', email = {_quoted(about.email)}' if about.email else ''} }}]",
         "summary": SUMMARIES[kind],
-        "needs": ", ".join(_quoted(need) for need in _needs(kind, about)),
         "entry_points": _entry_points(kind, names),
     }
-
-
-def _needs(kind: Kind, about: About) -> list[str]:
-    core = [f"agent-express{about.core}"]
-    return core if kind is Kind.PROVIDER else [*core, "pydantic>=2.12"]
 
 
 def _entry_points(kind: Kind, names: Names) -> str:

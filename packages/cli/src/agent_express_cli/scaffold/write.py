@@ -22,6 +22,18 @@ class Written:
     files: tuple[str, ...]
 
 
+def check_folder(folder: Path, *, force: bool = False) -> None:
+    """Refuse a folder that holds something already; with *force* only what is no folder.
+
+    Raises:
+        CommandError: Which one, and what to do.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise CommandError(f"{folder} is a file; remove it, or choose another name")
+    if not force and folder.is_dir() and any(folder.iterdir()):
+        raise CommandError(f"{folder} exists and is not empty; choose another name, or write into it with --force")
+
+
 def write(files: Mapping[str, str], folder: Path, *, force: bool = False) -> Written:
     """Write *files* into *folder*, which is made where it is missing.
 
@@ -33,10 +45,7 @@ def write(files: Mapping[str, str], folder: Path, *, force: bool = False) -> Wri
     Raises:
         CommandError: The folder is not empty, is a file, or cannot be written to.
     """
-    if folder.is_file():
-        raise CommandError(f"{folder} is a file; remove it, or choose another name")
-    if not force and folder.is_dir() and any(folder.iterdir()):
-        raise CommandError(f"{folder} exists and is not empty; choose another name, or write into it with --force")
+    check_folder(folder, force=force)
     try:
         for path, text in files.items():
             target = folder / path
