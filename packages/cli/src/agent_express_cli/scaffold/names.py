@@ -13,7 +13,7 @@ from ..exits import CommandError
 from .kinds import Kind
 
 PREFIX = "agent-express-"
-LONGEST = 40
+LONGEST = 32
 """Letters of one part: a line that imports the class still fits into 120 columns."""
 
 OURS = frozenset(
@@ -30,9 +30,11 @@ TAKEN = frozenset(
     "AgentContext Agent Answer App End Event Events Limits Message Middleware ModelContext ModelRequest ModelResponse Next "
     "Order ReasoningDelta Restarted Session SessionContext TextDelta Tool ToolCall ToolCalled ToolContext ToolError "
     "ToolResult ToolReturned TurnAbortedError TurnContext TurnEnded TurnParkedError Usage ExpressError "
+    "AuthenticationError BadRequestError ContextOverflowError ModelError ProviderUnavailableError RateLimitError "
+    "UnsupportedError ToolCallDelta Part Section "
     "Annotated Any AsyncGenerator AsyncIterator BaseModel Callable Field Literal Mapping Path Protocol Sequence TypeAlias "
-    "Harness Say ScriptedModel Model Settings Text "
-    "Backend BackendError Calls Echo Reader RepeatRefused Today Repeats".split()
+    "Harness ProviderKit Refusal Reply Say ScriptedModel Spoken Model Settings Text "
+    "Backend BackendError Calls Echo Reader RepeatRefused Repeats Today Wire".split()
 )
 """Classes that a class of the same name would hide."""
 
@@ -169,4 +171,5 @@ def _kebab(text: str) -> str:
     """The name that *text* was probably meant to be; empty where there is none."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", text)
     words = re.findall(r"[a-z0-9]+", spaced.lower())
-    return "-".join(words).lstrip("0123456789-")[:LONGEST].rstrip("-")
+    name = "-".join(words).lstrip("0123456789-")[:LONGEST].rstrip("-")
+    return name if name and PART.fullmatch(name) else ""
