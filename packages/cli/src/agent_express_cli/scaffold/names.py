@@ -32,7 +32,7 @@ TAKEN = frozenset(
     "ToolResult ToolReturned TurnAbortedError TurnContext TurnEnded TurnParkedError Usage ExpressError "
     "AuthenticationError BadRequestError ContextOverflowError ModelError ProviderUnavailableError RateLimitError "
     "UnsupportedError ToolCallDelta Part Section "
-    "Annotated Any AsyncGenerator AsyncIterator BaseModel Callable Field Literal Mapping Path Protocol Sequence TypeAlias "
+    "Annotated Any AsyncGenerator AsyncIterator BaseModel Callable Field Iterator Literal Mapping Path Protocol Sequence TypeAlias "
     "Harness ProviderKit Refusal Reply Say ScriptedModel Spoken Model Settings Text "
     "Backend BackendError Calls Echo Reader RepeatRefused Repeats Today Wire".split()
 )
