@@ -5,14 +5,23 @@ from __future__ import annotations
 import keyword
 
 import pytest
-from agent_express_cli.exits import CommandError
-from agent_express_cli.scaffold import Kind, Names, package_names, project_names
-from agent_express_cli.scaffold.names import LONGEST
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_express_cli.exits import CommandError
+from agent_express_cli.scaffold import Kind, Names, package_names, project_names
+from agent_express_cli.scaffold.names import LONGEST
+
 PACKAGES = [Kind.MIDDLEWARE, Kind.PROVIDER, Kind.BUNDLE]
 kebab = st.from_regex(r"[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)
+
+
+def outcome(given: str, kind: Kind) -> tuple[Names | None, str]:
+    """The names, or why there are none."""
+    try:
+        return (project_names(given) if kind is Kind.PROJECT else package_names(given, kind)), ""
+    except CommandError as error:
+        return None, str(error)
 
 
 def refusal(given: str, kind: Kind = Kind.MIDDLEWARE) -> str:
@@ -107,10 +116,9 @@ def test_a_project_is_no_package_of_agent_express() -> None:
 @given(kebab, kebab, st.sampled_from(PACKAGES))
 def test_names_made_of_plain_words_are_names_everywhere_or_refused(area: str, name: str, kind: Kind) -> None:
     given = name if kind is Kind.PROVIDER else f"{area}.{name}"
-    try:
-        names = package_names(given, kind)
-    except CommandError as error:
-        assert repr(given) in str(error)
+    names, told = outcome(given, kind)
+    if names is None:
+        assert repr(given) in told
         return
     for word in (names.module, names.file, names.class_name):
         assert word.isidentifier()
@@ -120,10 +128,9 @@ def test_names_made_of_plain_words_are_names_everywhere_or_refused(area: str, na
 
 @given(st.text(), st.sampled_from(Kind))
 def test_whatever_is_given_is_a_name_or_one_sentence(given: str, kind: Kind) -> None:
-    try:
-        names = project_names(given) if kind is Kind.PROJECT else package_names(given, kind)
-    except CommandError as error:
-        assert len(str(error).splitlines()) == 1
-        assert "invalid" not in str(error)
+    names, told = outcome(given, kind)
+    if names is None:
+        assert len(told.splitlines()) == 1
+        assert "invalid" not in told
     else:
         assert given.removeprefix("agent-express-") in (names.name, names.entry)

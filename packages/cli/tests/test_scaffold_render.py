@@ -11,12 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent_express_cli.exits import CommandError
 from agent_express_cli.scaffold import About, Kind, Names, package_names, project_names, render
 from agent_express_cli.scaffold.names import LONGEST, TAKEN
 from agent_express_cli.scaffold.render import about, train
-from hypothesis import given
-from hypothesis import strategies as st
 
 ABOUT = About(">=0.1,<0.2", "Ada Lovelace", "ada@example.org")
 every_kind = pytest.mark.parametrize("kind", list(Kind))
@@ -154,7 +155,7 @@ def test_an_author_is_a_name_with_an_address_or_without(written: str, name: str,
 
 @pytest.mark.parametrize("written", ["Ada\nLovelace", "<ada@example.org>", "Ada <ada>", "Ada \x1b[31m"])
 def test_what_is_no_author_is_refused(written: str) -> None:
-    with pytest.raises(CommandError, match="--author .* expected a name, with an address or without"):
+    with pytest.raises(CommandError, match=r"--author .* expected a name, with an address or without"):
         about("0.1.0", written)
 
 

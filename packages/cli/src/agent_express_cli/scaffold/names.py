@@ -16,29 +16,37 @@ PREFIX = "agent-express-"
 LONGEST = 32
 """Letters of one part: a line that imports the class still fits into 120 columns."""
 
-OURS = frozenset(
-    "anthropic budget calls checkpoint cli conformance core deep google guards memory observe offline openai permissions "
-    "sandbox skills sub-agents tasks tools tools-mcp web workspace".split()
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+OURS = _words(
+    "anthropic budget calls checkpoint cli conformance core deep google guards memory observe offline openai "
+    "permissions sandbox skills sub-agents tasks tools tools-mcp web workspace"
 )
 """Areas whose distribution, agent-express-AREA, is one of this project's own, or will be."""
 
 DEVICES = frozenset(["aux", "con", "nul", "prn", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))])
 """Names that Windows keeps for itself, whatever the ending."""
 
-TAKEN = frozenset(
-    # The framework's, those of the libraries, and those that the templates define themselves.
-    "AgentContext Agent Answer App End Event Events Limits Message Middleware ModelContext ModelRequest ModelResponse Next "
-    "Order ReasoningDelta Restarted Session SessionContext TextDelta Tool ToolCall ToolCalled ToolContext ToolError "
-    "ToolResult ToolReturned TurnAbortedError TurnContext TurnEnded TurnParkedError Usage ExpressError "
+TAKEN = _words(
+    # The framework's
+    "Agent AgentContext Answer App End Event Events ExpressError Limits Message Middleware ModelContext ModelRequest "
+    "ModelResponse Next Order ReasoningDelta Restarted Session SessionContext TextDelta Tool ToolCall ToolCalled "
+    "ToolContext ToolError ToolResult ToolReturned TurnAbortedError TurnContext TurnEnded TurnParkedError Usage "
     "AuthenticationError BadRequestError ContextOverflowError ModelError ProviderUnavailableError RateLimitError "
-    "UnsupportedError ToolCallDelta Part Section "
-    "Annotated Any AsyncGenerator AsyncIterator BaseModel Callable Field Iterator Literal Mapping Path Protocol Sequence TypeAlias "
-    "Harness ProviderKit Refusal Reply Say ScriptedModel Spoken Model Settings Text "
-    "Backend BackendError Calls Echo Reader RepeatRefused Repeats Today Wire".split()
+    "UnsupportedError ToolCallDelta Model Part Section Settings Text "
+    "Harness MiddlewareConformance ProviderKit Refusal Reply Say ScriptedModel Spoken "
+    # those of libraries
+    "Annotated Any AsyncGenerator AsyncIterator BaseModel Callable Field Iterator Literal Mapping Path Protocol "
+    "Sequence TypeAlias "
+    # and those that the templates define
+    "Backend BackendError Calls Echo Reader RepeatRefused Repeats Today Wire"
 )
 """Classes that a class of the same name would hide."""
 
-FILES = frozenset("annotations backend bundle conftest main model named repeats tests today tools wire".split())
+FILES = _words("annotations backend bundle conftest main model named repeats tests today tools wire")
 """Modules and functions that the templates have already."""
 
 PART = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
@@ -92,7 +100,9 @@ def package_names(given: str, kind: Kind) -> Names:
     class_name = f"{_camel(name).removesuffix('Model')}Model" if kind is Kind.PROVIDER else _camel(name)
     _check_code(name, class_name, given)
     if kind is Kind.BUNDLE and hasattr(builtins, _snake(name)):
-        raise CommandError(f"name {given!r}: Python has a function {_snake(name)} already; choose another one: my-{name}")
+        raise CommandError(
+            f"name {given!r}: Python has a function {_snake(name)} already; choose another one: my-{name}"
+        )
     entry = name if kind is Kind.PROVIDER else f"{area}.{name}"
     distribution = f"{PREFIX}{area}"
     return Names(name, area, entry, distribution, _snake(distribution), _snake(name), class_name)
