@@ -34,7 +34,7 @@ def clean(more: Mapping[str, str] | None = None) -> dict[str, str]:
     ours = ("AGENT_EXPRESS_", "OPENAI_", "ANTHROPIC_", "PYTHON", "PYTEST_", "UV_PROJECT", "VIRTUAL_ENV", "MYPY")
     seen = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "COV_CORE_SOURCE"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours) and name not in seen}
-    return {**kept, "UV_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1", **(more or {})}
+    return {**kept, "UV_OFFLINE": "1", **(more or {})}
 
 
 def run(
