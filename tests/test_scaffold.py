@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 from checkout import CORE, PACKAGES, ROOT
-from environments import Environment, build, build_ours, make_environment, ok, run
+from environments import User, build, build_ours, make_user, ok, run
 
 from agent_express_cli.scaffold import Kind, package_names, project_names, render
 from agent_express_cli.scaffold.names import LONGEST, OURS
 from agent_express_cli.scaffold.render import about
+from releasing.builds import Build
 
 QUESTION = "Look up the opening hours on 2026-03-02"
 
@@ -46,18 +47,18 @@ every_form = pytest.mark.parametrize("form", ["wheel", "editable"])
 
 
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return build_ours(tmp_path_factory.mktemp("ours"))
 
 
 @pytest.fixture(scope="session")
-def author(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def author(ours: Build, tmp_path_factory: pytest.TempPathFactory) -> User:
     """What the author has before there is a package."""
-    return make_environment(tmp_path_factory.mktemp("author") / "venv", wheels)
+    return make_user(tmp_path_factory.mktemp("author") / "venv", ours)
 
 
 @pytest.fixture(scope="session")
-def packages(author: Environment, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rendered]:
+def packages(author: User, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rendered]:
     """By kind a package that the command has written, outside of the checkout."""
     into = tmp_path_factory.mktemp("packages")
     made: dict[str, Rendered] = {}
@@ -72,13 +73,11 @@ def packages(author: Environment, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.fixture(scope="session")
-def installed(
-    wheels: Path, packages: dict[str, Rendered], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Environment]:
+def installed(ours: Build, packages: dict[str, Rendered], tmp_path_factory: pytest.TempPathFactory) -> dict[str, User]:
     """By form an environment in which all of them are installed, from a wheel or as editable."""
-    made: dict[str, Environment] = {}
+    made: dict[str, User] = {}
     for form in ("wheel", "editable"):
-        environment = make_environment(tmp_path_factory.mktemp(form) / "venv", wheels)
+        environment = make_user(tmp_path_factory.mktemp(form) / "venv", ours)
         for package in packages.values():
             if form == "wheel":
                 environment.install(build(package.folder, tmp_path_factory.mktemp("built")))
@@ -112,7 +111,7 @@ def assert_ruff_is_content(folder: Path) -> None:
 
 
 @every_kind
-def test_a_new_package_passes_mypy(installed: dict[str, Environment], packages: dict[str, Rendered], kind: str) -> None:
+def test_a_new_package_passes_mypy(installed: dict[str, User], packages: dict[str, Rendered], kind: str) -> None:
     python = installed["editable"].python
     done = run(sys.executable, "-m", "mypy", "--python-executable", python, folder=packages[kind].folder)
     assert "Success: no issues found" in ok(done)
@@ -120,7 +119,7 @@ def test_a_new_package_passes_mypy(installed: dict[str, Environment], packages: 
 
 @every_kind
 def test_a_new_package_passes_basedpyright(
-    installed: dict[str, Environment], packages: dict[str, Rendered], kind: str
+    installed: dict[str, User], packages: dict[str, Rendered], kind: str
 ) -> None:
     python = installed["editable"].python
     done = run(sys.executable, "-m", "basedpyright", "--pythonpath", python, folder=packages[kind].folder)
@@ -130,7 +129,7 @@ def test_a_new_package_passes_basedpyright(
 @every_form
 @every_kind
 def test_the_tests_of_a_new_package_pass(
-    installed: dict[str, Environment], packages: dict[str, Rendered], kind: str, form: str
+    installed: dict[str, User], packages: dict[str, Rendered], kind: str, form: str
 ) -> None:
     told = ok(installed[form].pytest(folder=packages[kind].folder))
     assert "passed" in told
@@ -143,7 +142,7 @@ def test_the_tests_of_a_new_package_pass(
 @every_form
 @every_kind
 def test_a_new_package_is_listed(
-    installed: dict[str, Environment], packages: dict[str, Rendered], tmp_path: Path, kind: str, form: str
+    installed: dict[str, User], packages: dict[str, Rendered], tmp_path: Path, kind: str, form: str
 ) -> None:
     package = packages[kind]
     listed = {row["name"]: row for row in installed[form].json("plugins", "list", folder=tmp_path)}
@@ -153,70 +152,70 @@ def test_a_new_package_is_listed(
 
 @every_form
 def test_the_doctor_finds_nothing_wrong_with_new_packages(
-    installed: dict[str, Environment], tmp_path: Path, form: str
+    installed: dict[str, User], tmp_path: Path, form: str
 ) -> None:
-    assert installed[form].command("plugins", "doctor", folder=tmp_path).returncode == 0
+    assert installed[form].express("plugins", "doctor", folder=tmp_path).returncode == 0
 
 
 @every_form
 @pytest.mark.parametrize("name", ["my-guard.my-guard", "acme.repeats", "acme.today"])
 def test_new_middleware_passes_the_conformance_kit(
-    installed: dict[str, Environment], tmp_path: Path, name: str, form: str
+    installed: dict[str, User], tmp_path: Path, name: str, form: str
 ) -> None:
-    ok(installed[form].command("conformance", name, folder=tmp_path))
+    ok(installed[form].express("conformance", name, folder=tmp_path))
 
 
 @every_form
 @every_kind
 def test_the_example_of_a_new_package_runs(
-    installed: dict[str, Environment], packages: dict[str, Rendered], kind: str, form: str
+    installed: dict[str, User], packages: dict[str, Rendered], kind: str, form: str
 ) -> None:
     folder = packages[kind].folder
-    done = installed[form].command("run", "--stack", "agent.toml", "What can you do?", folder=folder)
+    done = installed[form].express("run", "--stack", "agent.toml", "What can you do?", folder=folder)
     assert ("What can you do?" if kind == "provider" else "offline model") in ok(done)
 
 
 @every_form
 @every_kind
 def test_the_example_of_a_new_package_is_shown_checked_and_locked(
-    installed: dict[str, Environment], packages: dict[str, Rendered], tmp_path: Path, kind: str, form: str
+    installed: dict[str, User], packages: dict[str, Rendered], tmp_path: Path, kind: str, form: str
 ) -> None:
     package, environment = packages[kind], installed[form]
     (tmp_path / "agent.toml").write_bytes((package.folder / "agent.toml").read_bytes())
-    ok(environment.command("stack", "check", "agent.toml", folder=tmp_path))
-    assert package.entry in ok(environment.command("stack", "show", "agent.toml", folder=tmp_path))
-    ok(environment.command("stack", "lock", "agent.toml", folder=tmp_path))
+    ok(environment.express("stack", "check", "agent.toml", folder=tmp_path))
+    assert package.entry in ok(environment.express("stack", "show", "agent.toml", folder=tmp_path))
+    ok(environment.express("stack", "lock", "agent.toml", folder=tmp_path))
     lock = (tmp_path / "agent.lock").read_text(encoding="utf-8")
     assert f"{package.project['project']['name']}==0.1.0" in lock
-    ok(environment.command("run", "--stack", "agent.toml", "--locked", "Hello", folder=tmp_path))
+    ok(environment.express("run", "--stack", "agent.toml", "--locked", "Hello", folder=tmp_path))
 
 
 # --- the project ------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
-def project(author: Environment, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(author: User, tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = tmp_path_factory.mktemp("projects")
-    told = ok(author.command("new", "my-shop", folder=into))
+    told = ok(author.express("new", "my-shop", folder=into))
     assert "agent-express run" in told
     return into / "my-shop"
 
 
-def test_a_new_project_answers_at_once(author: Environment, project: Path) -> None:
-    done = author.command("run", QUESTION, folder=project)
+def test_a_new_project_answers_at_once(author: User, project: Path) -> None:
+    done = author.express("run", QUESTION, folder=project)
     assert "Monday, 2026-03-02: open from 9 to 18" in ok(done)
 
 
-def test_a_new_project_is_shown_and_checked(author: Environment, project: Path) -> None:
-    ok(author.command("stack", "check", folder=project))
-    assert "today" in ok(author.command("stack", "show", folder=project))
+def test_a_new_project_is_shown_and_checked(author: User, project: Path) -> None:
+    ok(author.express("stack", "check", folder=project))
+    assert "today" in ok(author.express("stack", "show", folder=project))
 
 
-def test_the_tests_of_a_new_project_pass(author: Environment, project: Path) -> None:
+def test_the_tests_of_a_new_project_pass(author: User, project: Path) -> None:
     assert "passed" in ok(author.pytest(folder=project))
 
 
-def test_a_new_project_passes_ruff_and_mypy(author: Environment, project: Path) -> None:
+def test_a_new_project_passes_ruff_and_mypy(author: User, project: Path) -> None:
     assert_ruff_is_content(project)
     strict = [sys.executable, "-m", "mypy", "--strict", "--python-executable", author.python]
     assert "Success" in ok(run(*strict, "my_shop", "tests", folder=project))

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 from checkout import ROOT
-from environments import Environment, build, build_ours, make_environment, ok
+from environments import User, build, build_ours, make_user, ok
+
+from releasing.builds import Build
 
 SOURCE = ROOT / "tests" / "third_party" / "agent-express-acme"
 MIDDLEWARE = ["acme.allowance", "acme.notebook", "acme.shout", "acme.stamp"]
@@ -48,12 +50,12 @@ class Desk:
     Args:
         form: "wheel" or "editable".
         folder: Everything of this form lies in it.
-        wheels: Ours.
+        ours: Our wheels.
     """
 
-    def __init__(self, form: str, folder: Path, wheels: Path) -> None:
+    def __init__(self, form: str, folder: Path, ours: Build) -> None:
         source = shutil.copytree(SOURCE, folder / "source", ignore=shutil.ignore_patterns("__pycache__"))
-        self.environment: Environment = make_environment(folder / "venv", wheels)
+        self.environment: User = make_user(folder / "venv", ours)
         what: list[str | Path] = ["--editable", source] if form == "editable" else [build(source, folder / "built")]
         self.environment.install(*what)
         self.root, self.folder = folder, folder / "project"
@@ -65,7 +67,7 @@ class Desk:
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def run(self, *args: str, env: Mapping[str, str] | None = None) -> CompletedProcess[str]:
-        return self.environment.command(*args, folder=self.folder, env={**SECRET, **(env or {})})
+        return self.environment.express(*args, folder=self.folder, env={**SECRET, **(env or {})})
 
     def json(self, *args: str) -> list[Any]:
         return [json.loads(line) for line in ok(self.run(*args, "--json")).splitlines()]
@@ -86,8 +88,8 @@ def told(text: str, desk: Desk) -> str:
 @pytest.fixture(scope="session")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Desk]:
     """By form."""
-    wheels = build_ours(tmp_path_factory.mktemp("ours"))
-    return {form: Desk(form, tmp_path_factory.mktemp(form), wheels) for form in ("wheel", "editable")}
+    ours = build_ours(tmp_path_factory.mktemp("ours"))
+    return {form: Desk(form, tmp_path_factory.mktemp(form), ours) for form in ("wheel", "editable")}
 
 
 @pytest.fixture(params=["wheel", "editable"])
