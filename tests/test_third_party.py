@@ -131,15 +131,17 @@ def test_a_command_says_the_same_of_a_wheel_and_of_an_editable_install(
     assert "Traceback" not in from_wheel[2]
 
 
-@pytest.mark.parametrize("name", [*MIDDLEWARE, "parrot"])
-def test_the_conformance_kit_says_the_same_of_both_and_finds_nothing_wrong(desks: dict[str, Desk], name: str) -> None:
-    kind = ["--kind", "models"] if name == "parrot" else []
-    results = {
-        form: [{key: row[key] for key in ("check", "outcome") if key in row} for row in rows]
-        for form, desk in desks.items()
-        if (rows := desk.json("conformance", name, *kind))
-    }
-    assert results["wheel"] == results["editable"]
+@pytest.mark.parametrize("name", [*MIDDLEWARE, "parrot", *BROKEN])
+def test_the_conformance_kit_says_the_same_of_both(desks: dict[str, Desk], name: str) -> None:
+    from_wheel, editable = (checks(desk, name) for desk in desks.values())
+    assert from_wheel == editable
+    assert ({"failed", "not-run"} & set(from_wheel.values()) == set()) == (name in MIDDLEWARE)
+
+
+def checks(desk: Desk, name: str) -> dict[str, str]:
+    """The outcomes of all checks but for the one that measures time: how busy the machine is decides nothing here."""
+    done = desk.run("conformance", name, "--json", *(["--kind", "models"] if name == "parrot" else []))
+    return {row["name"]: row["outcome"] for row in json.loads(done.stdout)["checks"] if row["name"] != "own-time"}
 
 
 def test_only_the_origin_tells_them_apart(desks: dict[str, Desk]) -> None:

@@ -37,7 +37,7 @@ TAKEN = _words(
     "ToolContext ToolError ToolResult ToolReturned TurnAbortedError TurnContext TurnEnded TurnParkedError Usage "
     "AuthenticationError BadRequestError ContextOverflowError ModelError ProviderUnavailableError RateLimitError "
     "UnsupportedError ToolCallDelta Model Part Section Settings Text "
-    "Harness MiddlewareConformance ProviderKit Refusal Reply Say ScriptedModel Spoken "
+    "Harness MiddlewareConformance ProviderConformance Refusal Reply Say ScriptedModel Spoken "
     # those of libraries
     "Annotated Any AsyncGenerator AsyncIterator BaseModel Callable Field Iterator Literal Mapping Path Protocol "
     "Sequence TypeAlias "
