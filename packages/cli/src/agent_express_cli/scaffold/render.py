@@ -86,7 +86,7 @@ def about(core_version: str, author: str = "") -> About:
 
 def render(kind: Kind, names: Names, about: About) -> dict[str, str]:
     """Render all files of a package or project: path with slashes -> text."""
-    root = files(__package__.rpartition(".")[0]) / "templates"
+    root = files("agent_express_cli") / "templates"
     templates = dict(each for folder in FOLDERS[kind] for each in _templates(root / folder, ""))
     parts = {path: root / "parts" / f"{part}{SUFFIX}" for path, part in PARTS[kind].items()}
     words = _words(kind, names, about)
