@@ -41,7 +41,7 @@ def test_a_file_in_the_place_of_the_folder_is_in_the_way(tmp_path: Path, force: 
 
 def test_a_file_in_the_place_of_a_folder_further_down_is_told(tmp_path: Path) -> None:
     (tmp_path / "src").write_text("", encoding="utf-8")
-    with pytest.raises(CommandError, match="src.* cannot be written: "):
+    with pytest.raises(CommandError, match=r"src.* cannot be written: "):
         write(FILES, tmp_path, force=True)
 
 
