@@ -112,6 +112,7 @@ COMMANDS = [
     ["stack", "show"],
     ["stack", "show", "--json"],
     ["stack", "show", "--mermaid", "-"],
+    ["stack", "show", "--svg", "-"],
     ["stack", "check"],
     ["stack", "check", "--json"],
     ["run", "one two three"],
