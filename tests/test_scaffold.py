@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -166,6 +167,19 @@ def test_new_middleware_passes_the_conformance_kit(
     outcomes = {row["name"]: row["outcome"] for row in json.loads(done.stdout)["checks"]}
     del outcomes["own-time"]  # how busy the machine is decides nothing here
     assert set(outcomes.values()) == {"passed"}
+
+
+@every_kind
+def test_the_samples_in_the_readme_of_a_new_package_run(
+    installed: dict[str, User], packages: dict[str, Rendered], tmp_path: Path, kind: str
+) -> None:
+    readme = (packages[kind].folder / "README.md").read_text(encoding="utf-8")
+    (sample,) = re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    assert ok(run(installed["wheel"].python, "-W", "error", "-c", sample, folder=tmp_path))
+    (table,) = re.findall(r"^```toml\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    agent = "" if "[agent]" in table else '[agent]\nmodel = "offline:commands"\n'
+    (tmp_path / "agent.toml").write_text(f"{agent}{table}", encoding="utf-8")
+    assert ok(installed["wheel"].express("run", "Hello", folder=tmp_path))
 
 
 @every_form
