@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from . import chat, completion, plugins_app, run, stack_app
+from . import chat, completion, new_command, plugins_app, run, stack_app
 from .exits import MEANING
 from .group import CommandGroup
 
-COMMANDS = (run, chat, plugins_app, stack_app, completion)
+COMMANDS = (run, chat, new_command, plugins_app, stack_app, completion)
 """Modules with `add_to(app)`, in the order in which --help lists them."""
 
 ABOUT = "Talk to an agent: a language model with tools, and middleware around it."
@@ -20,6 +20,7 @@ START = """\b
 Start with:
   agent-express run "What can you do?"
   agent-express chat
+  agent-express new my-shop
   agent-express run --help
 """
 

@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from . import scaffold_command
 from .options import Debug
 
 ABOUT = "See what is installed, how it is set up, and whether it works."
@@ -65,6 +66,7 @@ def add_to(app: typer.Typer) -> None:
     plugins = typer.Typer(help=ABOUT, epilog=EPILOG, no_args_is_help=True, rich_markup_mode=None)
     for add in (_list, _show, _schema, _doctor, _manifest):
         add(plugins)
+    scaffold_command.add_to(plugins)
     app.add_typer(plugins, name="plugins")
 
 
