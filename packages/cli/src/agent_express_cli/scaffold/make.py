@@ -70,13 +70,19 @@ def make_project(given: str, into: Path, *, force: bool) -> Made:
     folder = into / names.name
     files = render(Kind.PROJECT, names, about(version("agent-express")))
     check_folder(folder, force=force)
-    if find_spec(names.module) is not None and not (folder / names.module).exists():
+    if _is_installed(names.module):
         raise CommandError(
             f"name {given!r}: {names.module} is an installed module, which the project's own would hide; choose "
             f"another one: my-{names.name}"
         )
     steps = (f"cd {folder}", 'agent-express run "Look up the opening hours of tomorrow"', "uv run pytest")
     return Made(Kind.PROJECT, names, write(files, folder, force=force), steps)
+
+
+def _is_installed(module: str) -> bool:
+    """Whether there is a module of that name; a folder without `__init__.py` in the current one is none."""
+    found = find_spec(module)
+    return found is not None and found.origin is not None
 
 
 def _refuse_installed(names: Names) -> None:
