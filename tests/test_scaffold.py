@@ -207,6 +207,12 @@ def test_the_example_of_a_new_package_is_shown_checked_and_locked(
     ok(environment.express("run", "--stack", "agent.toml", "--locked", "Hello", folder=tmp_path))
 
 
+def test_a_name_that_is_installed_is_not_given_again(installed: dict[str, User], tmp_path: Path) -> None:
+    done = installed["wheel"].express("plugins", "new", "my-guard", folder=tmp_path)
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "agent-express-my-guard 0.1.0 is installed already; choose another name" in done.stderr
+
+
 # --- the project ------------------------------------------------------------------------------
 
 
