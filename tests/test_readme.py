@@ -6,9 +6,11 @@ and so does every address of a local server that a sample names.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -113,3 +115,13 @@ def test_the_stack_of_the_command_lines_readme_answers(tmp_path: Path) -> None:
     run = python("-m", "agent_express_cli", *args, folder=tmp_path)
     assert (run.returncode, run.stderr) == (0, "→ parcel(number=77)\n← parcel: Parcel 77 is at your neighbour's.\n")
     assert "Parcel 77 is at your neighbour's." in run.stdout
+
+
+def test_the_stack_file_of_the_readme_can_be_built(tmp_path: Path) -> None:
+    (written,) = re.findall(r"^```toml\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    for source in (ROOT / "examples" / "support").glob("*.py"):
+        shutil.copy(source, tmp_path)
+    (tmp_path / "agent.toml").write_text(written, encoding="utf-8")
+    run = python("-m", "agent_express_cli", "stack", "show", "--json", folder=tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert [layer["name"] for layer in json.loads(run.stdout)["layers"]] == ["rate-limit", "redactor"]
