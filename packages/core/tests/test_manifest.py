@@ -116,6 +116,28 @@ def test_a_bundle_says_which_layers_it_brings() -> None:
     assert (entry["layers"], entry["summary"]) == (["budget"], "Begin with a budget.")
 
 
+def unresolved(limit: int = 5) -> Nowhere:  # type: ignore[name-defined] # noqa: F821
+    return Budget(limit)
+
+
+def test_a_return_type_that_only_a_type_checker_knows_is_no_accident() -> None:
+    assert describe("acme.skill", "skills", unresolved)["summary"] == ""
+    with pytest.raises(PluginError, match=r"acme.budget: unresolved: an annotation cannot be resolved: name 'Nowhere'"):
+        describe("acme.budget", "middleware", unresolved)
+
+
+@pytest.mark.parametrize(
+    ("factory", "told"),
+    [
+        (lambda *, none=True: [], "acme.x gives 0 middleware, expected one: publish it in the group bundles"),
+        (5, "acme.x: int cannot be called with settings: "),
+    ],
+)
+def test_what_gives_no_single_middleware_is_told_by_name(factory: Any, told: str) -> None:
+    with pytest.raises(PluginError, match=told):
+        describe("acme.x", "middleware", factory)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
@@ -202,6 +224,13 @@ def test_a_package_that_cannot_be_described_says_which_entry(site: Path) -> None
 def test_a_manifest_that_makes_no_sense_says_where(data: Any, told: str) -> None:
     with pytest.raises(ManifestError, match=told):
         parse_manifest(data, "agent_express.json")
+
+
+def test_a_manifest_that_is_nested_too_deep_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "agent_express.json"
+    path.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(ManifestError, match="nested too deep"):
+        read_manifest(path)
 
 
 def test_of_a_later_contract_only_the_number_is_read() -> None:

@@ -144,6 +144,13 @@ def test_a_plugin_without_a_manifest_takes_any_settings(project: Project) -> Non
     assert faults(project, f'{HEAD}[[use]]\nplugin = "parts.budget"\nconfig.anything = 1\n') == []
 
 
+def test_a_plugin_whose_manifest_holds_no_schema_spoils_nothing(described: Project) -> None:
+    odd = {"contract": 1, "entries": {"odd.x": {"group": "middleware", "config": {"properties": [], "$defs": 3}}}}
+    points = {"middleware": {"odd.x": "odd:X"}}
+    described.install("odd", entry_points=points, modules={"odd/__init__.py": ""}, manifest=odd)
+    assert stack_schema(described.registry)["$defs"]["middleware-agent-express-parts-parts.budget"]["required"]
+
+
 def test_what_may_not_be_used_is_not_offered(described: Project) -> None:
     described.environ["AGENT_EXPRESS_BLOCK"] = "parts.memory"
     described.install("other-parts", entry_points={"middleware": {"parts.budget": "x:Y"}}, modules={"x.py": ""})

@@ -103,7 +103,10 @@ def _made(name: str, settings: Settings, example: Any) -> Any:
 
 
 def _middleware(thing: Any, name: str) -> dict[str, Any]:
-    (entry,) = read([thing], where=name)
+    entries = read([thing], where=name)
+    if len(entries) != 1:
+        raise PluginError(f"{name} gives {len(entries)} middleware, expected one: publish it in the group bundles")
+    (entry,) = entries
     found: dict[str, Any] = {"hooks": [hook for hook in HOOKS if hook in entry.hooks]}
     found["streaming"] = any(inspect.isasyncgenfunction(hook) for hook in entry.hooks.values())
     found["state"] = _state(entry.state) if entry.state is not None else []
@@ -152,9 +155,17 @@ def _summary(factory: Any) -> str:
     """The first sentence of the factory's docstring; of a function without one, that of the class it returns."""
     said = _first_sentence(factory)
     if not said and inspect.isfunction(factory):
-        made: Any = get_type_hints(factory).get("return")
+        made = _returned(factory)
         said = _first_sentence(made) if isinstance(made, type) else ""
     return said
+
+
+def _returned(function: Any) -> Any:
+    """What *function* is annotated to return; None where that cannot be said without a type checker."""
+    try:
+        return get_type_hints(function).get("return")
+    except (NameError, AttributeError, TypeError, SyntaxError):
+        return None
 
 
 def _first_sentence(thing: Any) -> str:

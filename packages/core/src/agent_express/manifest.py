@@ -145,6 +145,8 @@ def load_manifest(path: Path) -> object:
         raise ManifestError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise ManifestError(f"{path}: is no JSON: {error}") from error
+    except RecursionError:
+        raise ManifestError(f"{path}: is no JSON that can be read: it is nested too deep") from None
 
 
 def parse_manifest(data: object, where: str) -> Manifest:

@@ -127,7 +127,8 @@ def _settings(plugin: Plugin, registry: Registry, defs: dict[str, Schema]) -> st
         return ""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", f"{plugin.group}-{plugin.qualified}")
     schema = cast(Schema, _in_file(dict(entry.config), f"{name}."))
-    defs |= {f"{name}.{inner}": held for inner, held in schema.pop("$defs", {}).items()}
+    inner: Any = schema.pop("$defs", None)
+    defs |= {f"{name}.{each}": held for each, held in inner.items()} if isinstance(inner, dict) else {}
     defs[name] = schema
     return name
 
@@ -150,7 +151,7 @@ def _in_file(schema: Any, prefix: str) -> Any:
         return schema
     made: Schema = {}
     for key, value in cast(Schema, schema).items():
-        if key in ("properties", "$defs", "patternProperties"):
+        if key in ("properties", "$defs", "patternProperties") and isinstance(value, dict):
             made[key] = {name: _in_file(each, prefix) for name, each in cast(Schema, value).items()}
         elif key == "$ref":
             made[key] = str(value).replace("#/$defs/", f"#/$defs/{prefix}")
