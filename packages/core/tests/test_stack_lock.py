@@ -105,6 +105,13 @@ def test_own_code_that_has_changed_is_told_and_not_run(locked: Project) -> None:
     assert "shop.tools" not in sys.modules
 
 
+def test_own_code_that_has_gone_from_a_package_in_use_is_told(locked: Project) -> None:
+    locked.write("shop/rules.py", "")
+    (locked.folder / "agent.lock").write_text(lock(locked.load()), encoding="utf-8")
+    (locked.folder / "shop/rules.py").unlink()
+    assert drift(locked.load()) == ["shop/rules.py is in the lock and not there any more"]
+
+
 def test_the_line_ends_of_a_checkout_are_no_change(locked: Project) -> None:
     (locked.folder / "shop/tools.py").write_bytes(TOOLS.replace("\n", "\r\n").encode())
     assert drift(locked.load()) == []

@@ -108,6 +108,10 @@ def _differences(held: Lock, now: Lock) -> Iterator[str]:
             yield f"{file} is not in the lock: {_DO}"
         elif held.files[file] != digest:
             yield f"{file} has changed since it was locked"
+    used = {file.partition("/")[0] for file in now.files}
+    for file in held.files:
+        if file not in now.files and file.partition("/")[0] in used:
+            yield f"{file} is in the lock and not there any more"
 
 
 def _now(file: StackFile, path: Path, registry: Registry, layers: Sequence[StackLayer]) -> Lock:
