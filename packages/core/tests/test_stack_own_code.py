@@ -157,6 +157,21 @@ def test_a_module_of_the_same_name_that_came_first_is_never_taken_for_the_one_be
     assert problem.endswith("give one of them another name")
 
 
+def test_a_module_of_python_is_never_taken_for_the_one_beside_the_file(project: Project) -> None:
+    project.write("json.py", CODE)
+    (problem,) = project.problems(f'{HEAD}[[use]]\nplugin = "json:watch"\n')
+    assert problem.startswith("agent.toml:4:10: json:watch: 'json' was imported from ")
+
+
+@pytest.mark.parametrize("fault", ["", "[[use]]\nplugin = 'own_layers:nothing'\n"])
+def test_a_file_that_does_not_load_leaves_the_path_for_imports_as_it_was(project: Project, fault: str) -> None:
+    project.write("own_layers.py", CODE)
+    before = list(sys.path)
+    text = f"{HEAD}[[use]]\nplugin = 'own_layers:watch'\n{fault}"
+    project.problems(text, locked=not fault)
+    assert sys.path == before
+
+
 def test_a_file_without_own_code_leaves_the_path_for_imports_alone(project: Project) -> None:
     before = list(sys.path)
     project.load(f'{HEAD}[[use]]\nplugin = "parts.memory"\n')

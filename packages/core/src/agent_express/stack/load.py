@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 from ..errors import PluginError, StackError
@@ -13,7 +14,7 @@ from .build import Builder
 from .document import read_document
 from .file import UNLIMITED, StackFile
 from .loaded import Stack
-from .local import put_on_path
+from .local import on_path
 from .lockfile import refuse_drift
 from .making import Maker
 from .problems import Report
@@ -30,7 +31,7 @@ def load_stack(
 ) -> Stack:
     """Read the stack file at *path* and build what it names; a pyproject.toml is read at `[tool.agent-express]`.
 
-    Modules beside the file can be imported from then on. Nothing is opened.
+    Modules beside the file can be imported from then on, unless it fails. Nothing is opened.
 
     Args:
         path: The file.
@@ -66,20 +67,20 @@ def _build(
 ) -> Stack:
     if locked and report.problems:
         raise StackError(path, report.sorted())
-    if any(":" in text for _, text in file.mentions):
-        put_on_path(path.parent)
-    stack = None
-    try:
-        plugins = registry or own_registry()
-        if file.policy != UNLIMITED:
-            plugins = plugins.with_policy(file.policy)
+    has_own_code = any(":" in text for _, text in file.mentions)
+    with on_path(path.parent) if has_own_code else nullcontext():
+        stack = None
+        try:
+            plugins = registry or own_registry()
+            if file.policy != UNLIMITED:
+                plugins = plugins.with_policy(file.policy)
+            if locked:
+                refuse_drift(file, path, plugins)
+            stack = Builder(file, path, Maker(plugins, secrets, path.parent, report)).build()
+        except PluginError as error:  # the policy is strict, and a plugin that nobody need use is not right
+            report.add(str(error), ("plugins", "strict"))
+        if stack is None:
+            raise StackError(path, report.sorted())
         if locked:
-            refuse_drift(file, path, plugins)
-        stack = Builder(file, path, Maker(plugins, secrets, path.parent, report)).build()
-    except PluginError as error:  # the policy is strict, and a plugin that nobody need use is not right
-        report.add(str(error), ("plugins", "strict"))
-    if stack is None:
-        raise StackError(path, report.sorted())
-    if locked:
-        refuse_drift(file, path, stack.registry, stack.layers)
+            refuse_drift(file, path, stack.registry, stack.layers)
     return stack

@@ -6,7 +6,8 @@ import hashlib
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
@@ -14,12 +15,24 @@ from ..distributions import brought_by
 from ..errors import BrokenPluginError
 
 
-def put_on_path(folder: Path) -> None:
-    """Let modules in *folder* be imported, before all others: what `python script.py` does for the script's folder."""
+@contextmanager
+def on_path(folder: Path) -> Generator[None]:
+    """Let modules in *folder* be imported, before all others: what `python script.py` does for the script's folder.
+
+    It stays so, because code may import more when it runs, unless the block fails.
+    """
     here = str(folder.resolve())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-        importlib.invalidate_caches()
+    if here in sys.path:
+        yield
+        return
+    sys.path.insert(0, here)
+    importlib.invalidate_caches()
+    try:
+        yield
+    except BaseException:
+        if here in sys.path:
+            sys.path.remove(here)
+        raise
 
 
 def check_home(text: str, folder: Path) -> None:

@@ -9,7 +9,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from ..errors import BlockedPluginError, SettingsError, UnknownPluginError, UseError
+from ..errors import BlockedPluginError, ExpressError, PluginError, SettingsError, UnknownPluginError, UseError
 from ..manifest import ManifestEntry
 from ..plugins import Plugin, PluginState, normal
 from ..references import import_attr, is_reference
@@ -112,6 +112,8 @@ class Maker:
                 self.report.add(f"{text}: {problem}", (*config, *problem.path), at_key=unknown)
         except UseError as error:
             self.report.add(str(error), path)
+        except ExpressError as error:  # a provider may say at once that its key is missing
+            self.report.add(f"{text}: {error}", path)
         return None
 
     @property
@@ -130,7 +132,11 @@ class Maker:
         if found.plugin is not None:
             return self.registry.load(found.plugin)
         self._refuse(next((plugin for plugin in self.plugins if plugin.target == found.text), None), found.text)
-        factory = import_attr(found.text)
+        try:
+            factory = import_attr(found.text)
+        except PluginError:
+            check_home(found.text, self.folder)  # the name may lack because it is another module
+            raise
         check_home(found.text, self.folder)
         self._refuse(self.registry.of(factory), found.text)
         if factory is None:
