@@ -277,6 +277,22 @@ def test_a_fault_in_a_model_stands_where_it_was_written(project: Project, model:
     assert any(each.startswith(f"agent.toml:{expected}") for each in project.problems(f"[agent]\nmodel = {model}\n"))
 
 
+@pytest.mark.parametrize("error", ["AuthenticationError", "StateError", "SystemExit", "KeyError"])
+def test_whatever_making_a_model_or_a_layer_raises_is_told_at_its_place(project: Project, error: str) -> None:
+    project.write(
+        "own.py",
+        f"""
+        from agent_express.errors import *
+
+        def make(name: str = ""):
+            raise {error}("no key: export SHOP_KEY")
+        """,
+    )
+    told = project.problems('[agent]\nmodel = { plugin = "own:make" }\n[[use]]\nplugin = "own:make"\n')
+    assert [each.partition(" ")[0] for each in told] == ["agent.toml:2:20:", "agent.toml:4:10:"]
+    assert all("no key: export SHOP_KEY" in each for each in told)
+
+
 def test_instructions_that_cannot_be_read_are_told_at_the_name_of_the_file(project: Project) -> None:
     (problem,) = project.problems(f'{HEAD}instructions = {{ file = "nowhere.md" }}\n')
     assert problem.startswith("agent.toml:3:25: ")

@@ -62,6 +62,19 @@ def test_a_fault_has_line_and_column_and_says_what_to_write(project: Project, te
     )
 
 
+@pytest.mark.parametrize("key", ["name", "instructions"])
+def test_a_number_that_python_refuses_to_write_is_told_all_the_same(project: Project, key: str) -> None:
+    (problem,) = project.problems(f'[agent]\nmodel = "scripted:x"\n{key} = 0x{"f" * 6000}\n')
+    assert problem.endswith("got a number of more than 40 digits")
+
+
+def test_a_null_character_in_the_name_of_a_file_is_told_at_its_place(project: Project) -> None:
+    text = '[agent]\nmodel = "scripted:x"\ninstructions = { file = "a\\u0000b" }\n'
+    (problem,) = project.problems(text)
+    assert problem.startswith("agent.toml:3:25: ")
+    assert "cannot be read: embedded null" in problem
+
+
 def test_an_empty_file_has_no_agent(project: Project) -> None:
     assert project.problems("# nothing\n") == [
         'agent.toml: the stack has no agent; write [agent] with model = "openai:gpt-5"',

@@ -118,10 +118,11 @@ class Builder:
         file = self._maker.folder / table.instructions_file
         try:
             return file.read_text(encoding="utf-8-sig")
-        except OSError as error:
-            self._report.add(f"{file} cannot be read: {error.strerror or error}", path)
         except UnicodeDecodeError:
             self._report.add(f"{file} is not UTF-8 text", path, advice="save the file as UTF-8")
+        except (OSError, ValueError) as error:  # a ValueError: the name holds a null character
+            why = error.strerror if isinstance(error, OSError) else None
+            self._report.add(f"{file} cannot be read: {why or error}", path)
         return ""
 
     def _model(self, table: ModelTable) -> Any:

@@ -36,14 +36,17 @@ class Report:
     """The problems found so far."""
 
     places: Places = field(default_factory=Places)
-    problems: list[StackProblem] = field(default_factory=list[StackProblem])
+    _found: dict[StackProblem, None] = field(default_factory=dict[StackProblem, None])
+
+    @property
+    def problems(self) -> list[StackProblem]:
+        """All of them, as they were found."""
+        return list(self._found)
 
     def add(self, message: str, path: KeyPath = (), *, advice: str = "", at_key: bool = False) -> None:
         """Note a problem with the value at *path*, or with its key; one sentence is noted once a place."""
         place = self.places.key(path) if at_key else self.places.value(path)
-        problem = StackProblem(message, place.line, place.column, spelled(self.places.source(path)), advice)
-        if problem not in self.problems:
-            self.problems.append(problem)
+        self._found[StackProblem(message, place.line, place.column, spelled(self.places.source(path)), advice)] = None
 
     def sorted(self) -> list[StackProblem]:
         """The problems as they stand in the file, those without a place first."""

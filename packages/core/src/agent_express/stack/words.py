@@ -9,6 +9,7 @@ from typing import Any
 
 from .positions import KeyPath
 
+_LONG = 10**40
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -41,6 +42,8 @@ def shown(value: Any) -> str:
             return "true" if value else "false"
         case str():
             return f'"{value}"' if len(value) <= 40 else f'"{value[:37]}..."'
+        case int() if abs(value) >= _LONG:  # Python refuses to write some of them
+            return "a number of more than 40 digits"
         case int() | float():
             return str(value)
         case dict():
