@@ -11,7 +11,7 @@ import pytest
 from packages.core.tests.stack_project import Project, entries
 
 from agent_express import Agent, App, Limits
-from agent_express.errors import SecretError, StackError, UseError
+from agent_express.errors import BlockedPluginError, SecretError, StackError, UseError
 from agent_express.origins import origin_of
 from agent_express.plugins import Policy
 from agent_express.registry import Registry
@@ -366,6 +366,30 @@ def test_what_is_blocked_comes_in_by_no_other_road(project: Project, use: str, p
     (told,) = project.problems(f"{head}[[use]]\n{use}\n")
     assert told.startswith(f"agent.toml:{place}: ")
     assert "parts.budget is blocked by 'parts.budget' in block of [plugins]" in told
+
+
+async def test_a_model_that_is_chosen_while_the_agent_runs_is_looked_up_under_the_policy_of_the_file(
+    project: Project,
+) -> None:
+    project.write(
+        "own.py",
+        """
+        from agent_express import Middleware
+        from agent_express.testing import ScriptedModel
+
+        def model():
+            return ScriptedModel("from the own model")
+
+        class Router(Middleware):
+            async def model(self, ctx, next):
+                ctx.set_model("scripted:other")
+                return await next()
+        """,
+    )
+    text = '[agent]\nmodel = { plugin = "own:model" }\n[[use]]\nplugin = "own:Router"\n'
+    assert (await project.load(text).agent().run("hello")).output == "hello"
+    with pytest.raises(BlockedPluginError, match=r"scripted is blocked by 'scripted' in block of \[plugins\]"):
+        await project.load(f'{text}[plugins]\nblock = ["scripted"]\n').agent().run("hello")
 
 
 def test_a_strict_file_refuses_a_plugin_that_nobody_uses_but_cannot_be_used(project: Project) -> None:

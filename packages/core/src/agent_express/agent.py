@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, cast, overload
@@ -69,6 +69,7 @@ class Agent:
         self._outer: tuple[Entry, ...] = ()
         self._app: Any = None
         self._observer: Observer | None = None
+        self._resolve: Callable[[str], Named] = resolve_model  # a stack's agent has the stack's plugins and policy
         self._runtime: OpenAgent | None = None
         self._owner: Owner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -149,7 +150,7 @@ class Agent:
         entries = [*self._outer, *self._entries]
         check_order(entries, opening=True)
         info = AgentInfo(self.name, self.model, self.instructions, self.limits)
-        runtime = OpenAgent(info, entries, self._observer)
+        runtime = OpenAgent(info, entries, self._observer, self._resolve)
         steps = [entry_step(entry, runtime) for entry in (*self._entries, *runtime.tool_entries)]
         model = model_step(self.model)
         runtime.ready_models.add(id(self.model))

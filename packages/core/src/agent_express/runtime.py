@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from .asks import ask
@@ -37,7 +37,13 @@ from .tools import Tool
 class OpenAgent:
     """Everything that all sessions of an open agent share."""
 
-    def __init__(self, info: AgentInfo, entries: Sequence[Entry], observer: Observer | None) -> None:
+    def __init__(
+        self,
+        info: AgentInfo,
+        entries: Sequence[Entry],
+        observer: Observer | None,
+        resolve: Callable[[str], Named] = resolve_model,
+    ) -> None:
         self.info: AgentInfo | None = info
         self.entries = tuple(entries)
         self.observer = observer
@@ -56,6 +62,7 @@ class OpenAgent:
         self.sessions: dict[str, Any] = {}
         self.ready_models: set[int] = set()
         self.owner: Owner | None = None
+        self._resolve = resolve
         self._models: dict[str, Named] = {}
         self._preparing: dict[int, asyncio.Lock] = {}
         self._definitions: tuple[int, tuple[ToolDef, ...]] = (-1, ())
@@ -77,7 +84,7 @@ class OpenAgent:
             return model
         found = self._models.get(model)
         if found is None:
-            found = self._models[model] = resolve_model(model)
+            found = self._models[model] = self._resolve(model)
         return found
 
     async def prepare_model(self, model: Any) -> None:

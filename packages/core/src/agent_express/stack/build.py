@@ -81,6 +81,7 @@ class Builder:
             self._report.add(str(error).removeprefix("Agent: "), (*table.path, "model"))
             return None
         agent._entries += layers.entries
+        agent._resolve = self._named
         return agent
 
     def _app(self, outer: Sequence[Entry], agents: Mapping[str, Agent | None]) -> App | None:
@@ -124,6 +125,10 @@ class Builder:
             why = error.strerror if isinstance(error, OSError) else None
             self._report.add(f"{file} cannot be read: {why or error}", path)
         return ""
+
+    def _named(self, name: str) -> Any:
+        """The model that is called by name while the agent runs: the policy of the file holds for it, too."""
+        return make_model(self._maker.registry, name, **self._maker.options)
 
     def _model(self, table: ModelTable) -> Any:
         config = (*table.path, "config")
