@@ -5,6 +5,7 @@ A turn "Please look up Oslo." takes one model call that asks for tools, the tool
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections import deque
@@ -107,6 +108,13 @@ class Scene:
             return Message("assistant", [Text(f"I look up {word}."), *_numbered(calls)])
         return f"{word} is fine."
 
+    def forget(self) -> None:
+        """Let go of what has passed so far, and of failures that nobody met."""
+        self.outer.passages.clear()
+        self.inner.requests.clear()
+        self.model.requests.clear()
+        self.failures.clear()
+
     @property
     def sent(self) -> Any:
         """What the model was sent, call by call, as comparable JSON: messages and system prompt."""
@@ -189,6 +197,8 @@ def _tools(one_by_one: bool) -> list[Tool]:
     async def tell(place: str) -> AsyncIterator[str | End[str]]:
         """Tell of a place, bit by bit."""
         yield "half"
+        for _ in range(3):  # so that a hook which takes its time has to wait for the rest all the same
+            await asyncio.sleep(0)
         yield End(f"{place}: a town")
 
     return [look_up, tell]

@@ -27,22 +27,48 @@ async def cancelled_anywhere(subject: Subject) -> None:
         if way == WITH_ITS_SESSION and "session" not in scene.entry.hooks:
             continue
         async with scene.agent:
-            with _nothing_lost(subject, way):
-                step, steps = 0, 1
-                while step <= steps:  # step 0: nothing strikes
-                    taken = await _struck(subject, scene, step, steps, way)
-                    steps = steps if step else taken
-                    step += 1
-        awaits += steps
+            awaits += await _everywhere(subject, scene, way)
     subject.figures["awaits cancelled"] = float(awaits)
 
 
-async def _struck(subject: Subject, scene: Scene, step: int, steps: int, way: str) -> int:
+async def _everywhere(subject: Subject, scene: Scene, way: str) -> int:
+    """Run a turn that way, then again and again, each time cancelled at another of its steps; return how many."""
+    with _told_by_the_loop() as lost:
+        step, steps = 0, 1
+        while step <= steps:  # step 0: nothing strikes
+            when = (
+                f"cancelled at step {step} of {steps} of a turn that is {way}" if step else f"in a turn that is {way}"
+            )
+            taken = await _struck(subject, scene, step, when, way)
+            steps = steps if step else taken
+            scene.forget()  # what passed holds what a hook has left
+            if step == steps:
+                gc.collect()
+            if lost:
+                fail(
+                    f"{subject.name}, {when}, loses a failure ({lost[0]}): await what a hook starts, so that somebody "
+                    "hears of it"
+                )
+            step += 1
+    return steps
+
+
+@contextmanager
+def _told_by_the_loop() -> Generator[list[str]]:
+    """What tasks and futures that nobody awaited have failed with: the event loop would only write it to the log."""
+    loop = asyncio.get_running_loop()
+    before, lost = loop.get_exception_handler(), list[str]()
+    loop.set_exception_handler(lambda _, about: lost.append(f"{about['message']}: {about.get('exception')!r}"))
+    try:
+        yield lost
+    finally:
+        loop.set_exception_handler(before)
+
+
+async def _struck(subject: Subject, scene: Scene, step: int, when: str, way: str) -> int:
     """Run a turn that way and cancel it at that step; return how many steps were taken."""
-    scene.failures.clear()
     if way == FAILS_AT_FIRST:
         scene.failures.append(RateLimitError("the provider of the test is busy"))
-    when = f"cancelled at step {step} of {steps} of a turn that is {way}" if step else f"in a whole turn that is {way}"
     try:
         async with no_leaks():
             if way == WITH_ITS_SESSION:
@@ -52,24 +78,6 @@ async def _struck(subject: Subject, scene: Scene, step: int, steps: int, way: st
         fail(
             f"{subject.name}, {when}, does not tidy up: {' '.join(str(error).split())}; cancel and await what a hook "
             "starts, in `finally`, and close generators with aclosing()"
-        )
-
-
-@contextmanager
-def _nothing_lost(subject: Subject, way: str) -> Generator[None]:
-    """Fail where a task or a future of the block failed unheard: what the event loop would only write to the log."""
-    loop = asyncio.get_running_loop()
-    before, lost = loop.get_exception_handler(), list[str]()
-    loop.set_exception_handler(lambda _, about: lost.append(f"{about['message']}: {about.get('exception')!r}"))
-    try:
-        yield
-        gc.collect()  # such a failure is told when nobody holds it any more
-    finally:
-        loop.set_exception_handler(before)
-    if lost:
-        fail(
-            f"{subject.name}, cancelled somewhere in a turn that is {way}, loses a failure ({lost[0]}): await what a "
-            "hook starts, so that somebody hears of it"
         )
 
 

@@ -32,7 +32,7 @@ def light_import(subject: Subject) -> None:
     subject.figures["import seconds"] = found["seconds"]
     subject.figures["import share of core"] = found["seconds"] / max(found["core_seconds"], 1e-9)
     if found["error"]:
-        fail(f"{subject.name}: importing {found['module']} raised {found['error']}")
+        fail(f"{subject.name}: importing {found['module']} raised {found['error']}; do in init what can fail")
     if found["did"]:
         fail(
             f"{subject.name}: importing {found['module']} did {'; '.join(found['did'][:3])}: nothing may happen just "

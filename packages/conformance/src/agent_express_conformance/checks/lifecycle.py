@@ -44,8 +44,10 @@ async def _dispose_alone(subject: Subject) -> None:
 async def _again(subject: Subject) -> None:
     """An agent that was closed can be opened again, and does what it did before."""
     scene, outcomes = Scene(subject), list[Outcome]()
+    advice = "what its manifest gives as an example must open without a server, a network or a key"
     for time in ("for the first time", "again"):
-        tidy = _tidy(subject, f"opened and closed {time}", "init makes anew what dispose has given back")
+        tidy = _tidy(subject, f"opened and closed {time}", advice)
+        advice = "init makes anew what dispose has given back"
         async with tidy, scene.agent, scene.agent.session() as session:
             outcomes.append(await run(session, question()))
     if outcomes[0] != outcomes[1]:

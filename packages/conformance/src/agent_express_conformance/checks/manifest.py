@@ -52,7 +52,9 @@ def settings_round_trip(subject: Subject) -> None:
     try:
         made = published.registry.create(published.plugin, example)
     except ExpressError as error:
-        fail(f"{subject.name} cannot be made of its example {example}: {told(error)}")
+        fail(
+            f"{subject.name} cannot be made of its example {example}: {told(error)}; mend the example, or what it makes"
+        )
     origin = origin_of(made)
     if origin is None:
         fail(f"{subject.name}: what its factory gives cannot be referred to weakly: give its class __weakref__")

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from agent_express.errors import HookError, MissingEndError, NextCalledTwiceError, RateLimitError
-from agent_express.messages import ToolResult
+from agent_express.messages import Message, ModelResponse, ToolResult
 from agent_express.middleware import HOOKS
 
 from ..failure import fail, is_refusal, owner_of, told
@@ -86,7 +86,7 @@ async def exception_passes(subject: Subject) -> None:
         await _one_turn(scene)
         for passage in scene.outer.of(level):
             if fault in passage.given and passage.error is not fault and not _is_told_elsewhere(passage.error):
-                got = told(passage.error) if passage.error is not None else f"the result {_short(passage.result)}"
+                got = told(passage.error) if passage.error is not None else _short(passage.result)
                 fail(
                     f"{subject.name}.{level} was left by {got} after next() had raised {told(fault)}: let exceptions "
                     "pass that it does not know, with a bare `raise` where it has to clean up"
@@ -110,7 +110,7 @@ async def cancel_passes(subject: Subject) -> None:
         for passage in scene.outer.of(level):
             was_cancelled = any(isinstance(each, asyncio.CancelledError) for each in passage.given)
             if was_cancelled and not isinstance(passage.error, asyncio.CancelledError):
-                got = told(passage.error) if passage.error is not None else f"the result {_short(passage.result)}"
+                got = told(passage.error) if passage.error is not None else _short(passage.result)
                 fail(
                     f"{subject.name}.{level} was left by {got} after it had been cancelled: never swallow "
                     "asyncio.CancelledError, clean up in `finally` and let it pass"
@@ -166,5 +166,11 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    match value:
+        case ModelResponse():
+            text = f"the response {value.message.text!r}"
+        case Message() | ToolResult():
+            text = f"the {'message' if isinstance(value, Message) else 'result'} {value.text!r}"
+        case _:
+            text = repr(value)
     return text if len(text) <= 160 else f"{text[:159]}…"

@@ -22,7 +22,7 @@ async def permissions(subject: Subject) -> None:
     with no_network() as guard, listening() as reached:
         await _life(Scene(subject))
     if guard.refused:
-        reached.note("network", guard.refused[0])
+        reached.note("network", f"reach for {guard.refused[0]}")
     for permission in KNOWN:
         done = reached.seen.get(permission)
         if done and permission not in subject.permissions:
