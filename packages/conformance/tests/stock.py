@@ -29,6 +29,7 @@ WELL_BEHAVED: Mapping[str, Mapping[str, Any]] = {
     "Helper": {},
     "Threaded": {},
     "Remembers": {},
+    "Stamps": {},
     "hook": {},
 }
 

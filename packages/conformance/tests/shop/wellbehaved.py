@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -227,6 +228,23 @@ class Diary(Middleware):
             file.write(f"{ctx.output.text if ctx.output else ''}\n")
 
 
+class Stamps(Middleware):
+    """Note when a turn began, and a number drawn by chance."""
+
+    class Stamp(BaseModel):
+        """What was noted."""
+
+        began: float = 0.0
+        drawn: float = 0.0
+
+    state = Stamp
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        ctx.state[self].began = time.time()
+        ctx.state[self].drawn = random.random()
+        await next()
+
+
 async def passing(ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
     """Pass a model call on."""
     return await next()
@@ -339,7 +357,6 @@ class Threaded(Middleware):
     @agent_express.tool
     def count_words(self, text: str) -> int:
         """Count the words of a text."""
-        time.sleep(0.02)
         return len(text.split())
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
