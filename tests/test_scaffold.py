@@ -15,9 +15,9 @@ import pytest
 from checkout import CORE, PACKAGES, ROOT
 from environments import User, build, build_ours, make_user, ok, run
 
-from agent_express_cli.scaffold import Kind, package_names, project_names, render
-from agent_express_cli.scaffold.names import LONGEST, OURS
-from agent_express_cli.scaffold.render import about
+from agent_express_cli.scaffold.kinds import Kind
+from agent_express_cli.scaffold.names import LONGEST, OURS, package_names, project_names
+from agent_express_cli.scaffold.render import about, render
 from releasing.builds import Build
 from releasing.commands import uv
 

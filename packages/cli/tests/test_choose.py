@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_express_cli.choose import OFFLINE, PROVIDERS, choose
+from agent_express_cli.talking.choose import OFFLINE, PROVIDERS, choose
 
 ALL = {"openai", "anthropic", "offline"}
 OPENAI = {"OPENAI_API_KEY": "sk-1"}

@@ -39,7 +39,7 @@ from agent_express.events import (
     UserSaid,
 )
 from agent_express.messages import Image
-from agent_express_cli.describe import called, details, restarted, returned, rows
+from agent_express_cli.talking.describe import called, details, restarted, returned, rows
 
 said = Message("user", "Hello?")
 wants = Message("assistant", [ToolCall("c1", "add")])

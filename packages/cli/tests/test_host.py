@@ -11,8 +11,8 @@ from agent_express.errors import PluginError, SecretError, UnknownModelError
 from agent_express.registry import Registry
 from agent_express_cli import Check, hookimpl
 from agent_express_cli.exits import CommandError
-from agent_express_cli.hookspecs import NAMES
-from agent_express_cli.host import Host
+from agent_express_cli.hosting.hookspecs import NAMES
+from agent_express_cli.hosting.host import Host
 
 HEAD = "from agent_express_cli import Case, Check, hookimpl\n"
 

@@ -9,7 +9,7 @@ from agent_express.events import ToolProgressed
 from agent_express.testing import ScriptedModel
 from agent_express_cli.errors import Problem
 from agent_express_cli.exits import Exit
-from agent_express_cli.json_lines import JsonScreen, event_object
+from agent_express_cli.talking.json_lines import JsonScreen, event_object
 
 
 def read(file: io.StringIO) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Optional
 import pytest
 from pydantic import BaseModel
 
-from agent_express_cli.json_types import type_of
+from agent_express_cli.stacks.json_types import type_of
 
 
 class Plan(BaseModel):

@@ -8,9 +8,9 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_express_cli.draw_mermaid import draw_mermaid
-from agent_express_cli.onion import Onion, Row, Shell
-from agent_express_cli.svg_text import clean
+from agent_express_cli.drawing.mermaid import draw_mermaid
+from agent_express_cli.drawing.onion import Onion, Row, Shell
+from agent_express_cli.drawing.text import clean
 
 ID = r"[a-z][a-z0-9]*"
 TEXT = r'"(?:[^"#;<>&\n`]|#\d+;|<br/>|</?small>)+"'

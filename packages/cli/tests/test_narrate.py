@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from agent_express import Agent, Event, Message, ModelResponse, Restarted, TextDelta, ToolCalled, TurnEnded
 from agent_express.events import ModelCalled, ModelResponded, ToolProgressed
 from agent_express.testing import ScriptedModel
-from agent_express_cli.describe import Line
-from agent_express_cli.narrate import Narrator, Say, Shown, TakeBack
+from agent_express_cli.talking.describe import Line
+from agent_express_cli.talking.narrate import Narrator, Say, Shown, TakeBack
 
 
 def narrate(*events: Event | str, answer: str | None = None, streaming: bool = True) -> list[Shown]:

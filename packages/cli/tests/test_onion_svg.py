@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_express_cli.draw_svg import draw_svg
-from agent_express_cli.onion import Onion, Row, Shell, onions
-from agent_express_cli.svg_layout import PAD, Box, place
-from agent_express_cli.svg_text import clean, fit, width
-from agent_express_cli.view import AgentView, HookView, LayerView, StackView, ToolView
+from agent_express_cli.drawing.layout import PAD, Box, place
+from agent_express_cli.drawing.onion import Onion, Row, Shell, onions
+from agent_express_cli.drawing.svg import draw_svg
+from agent_express_cli.drawing.text import clean, fit, width
+from agent_express_cli.stacks.view import AgentView, HookView, LayerView, StackView, ToolView
 
 SVG = "{http://www.w3.org/2000/svg}"
 odd = st.sampled_from(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_express_cli.rows import rows_of
+from agent_express_cli.talking.rows import rows_of
 
 texts = st.text(st.sampled_from(["a", "b", " ", "\n", "\t", "日", "é"]))
 

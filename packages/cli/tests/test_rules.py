@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_express_cli.check_order import check_order
-from agent_express_cli.findings import Finding
-from agent_express_cli.reorder import Before, moved, reorder
-from agent_express_cli.roles import GUIDE, RECORDS_CONTENT, WELL_KNOWN, roles_of
-from agent_express_cli.rules import RULES, Alone, Needs, Outside, Severity, rule
-from agent_express_cli.stack_checks import EXPLAINED
-from agent_express_cli.view import HookView, LayerView, OrderView
+from agent_express_cli.stacks.checks import EXPLAINED
+from agent_express_cli.stacks.findings import Finding
+from agent_express_cli.stacks.order import check_order
+from agent_express_cli.stacks.reorder import Before, moved, reorder
+from agent_express_cli.stacks.roles import GUIDE, RECORDS_CONTENT, WELL_KNOWN, roles_of
+from agent_express_cli.stacks.rules import RULES, Alone, Needs, Outside, Severity, rule
+from agent_express_cli.stacks.view import HookView, LayerView, OrderView
 
 ROLES = [role for row in GUIDE for role in row]
 RANK = {role: place for place, row in enumerate(GUIDE) for role in row}

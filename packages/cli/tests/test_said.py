@@ -5,7 +5,7 @@ from io import BytesIO
 import pytest
 
 from agent_express_cli.exits import CommandError, Exit
-from agent_express_cli.said import LONGEST, said
+from agent_express_cli.talking.said import LONGEST, said
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_express_cli.exits import CommandError
-from agent_express_cli.scaffold import Kind, Names, package_names, project_names
-from agent_express_cli.scaffold.names import LONGEST
+from agent_express_cli.scaffold.kinds import Kind
+from agent_express_cli.scaffold.names import LONGEST, Names, package_names, project_names
 
 PACKAGES = [Kind.MIDDLEWARE, Kind.PROVIDER, Kind.BUNDLE]
 kebab = st.from_regex(r"[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_express_cli.exits import CommandError
-from agent_express_cli.scaffold import About, Kind, Names, package_names, project_names, render
-from agent_express_cli.scaffold.names import LONGEST, TAKEN
-from agent_express_cli.scaffold.render import about, train
+from agent_express_cli.scaffold.kinds import Kind
+from agent_express_cli.scaffold.names import LONGEST, TAKEN, Names, package_names, project_names
+from agent_express_cli.scaffold.render import About, about, render, train
 
 ABOUT = About(">=0.1,<0.2", "Ada Lovelace", "ada@example.org")
 every_kind = pytest.mark.parametrize("kind", list(Kind))

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent_express_cli.exits import CommandError
-from agent_express_cli.scaffold import Kind, make_package, make_project, write
+from agent_express_cli.scaffold.kinds import Kind
+from agent_express_cli.scaffold.make import make_package, make_project
+from agent_express_cli.scaffold.write import write
 
 FILES = {"README.md": "# Grüße\n", "src/module/__init__.py": ""}
 

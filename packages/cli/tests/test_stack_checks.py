@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_express_cli.findings import listed
-from agent_express_cli.rules import Severity
-from agent_express_cli.stack_checks import EXPLAINED, check_stack, permissions
-from agent_express_cli.view import AgentView, HookView, LayerView, OrderView, StackView, ToolView
+from agent_express_cli.stacks.checks import EXPLAINED, check_stack, permissions
+from agent_express_cli.stacks.findings import listed
+from agent_express_cli.stacks.rules import Severity
+from agent_express_cli.stacks.view import AgentView, HookView, LayerView, OrderView, StackView, ToolView
 
 
 def layer(name: str, *roles: str, **more: Any) -> LayerView:

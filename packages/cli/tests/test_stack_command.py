@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent_express_cli.rules import RULES
+from agent_express_cli.stacks.rules import RULES
 
 LIMIT = '''
 from pydantic import BaseModel
@@ -357,7 +357,7 @@ def test_a_stack_that_is_not_there_is_a_matter_of_usage(run: Any) -> None:
 def test_plugins_of_the_command_line_add_what_they_find(run: Any, write: Any, site: Any) -> None:
     site.add(
         "acme.rules",
-        "from agent_express.stack import StackProblem\nfrom agent_express_cli.hookspecs import hookimpl\n"
+        "from agent_express.stack import StackProblem\nfrom agent_express_cli.hosting.hookspecs import hookimpl\n"
         "class It:\n    @hookimpl\n    def check_stack(self, stack):\n"
         "        return [StackProblem('every agent of ours has an audit', 2, 1, 'agent', 'use acme.audit')]\n",
     )

@@ -13,7 +13,7 @@ from agent_express.events import ReasoningDelta, ToolCalled
 from agent_express.testing import ScriptedModel
 from agent_express_cli.errors import Problem
 from agent_express_cli.exits import Exit
-from agent_express_cli.terminal import TextScreen
+from agent_express_cli.talking.terminal import TextScreen
 
 WIDTH, HEIGHT = 60, 12
 

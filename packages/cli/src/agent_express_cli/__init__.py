@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 from .main import main
 
 if TYPE_CHECKING:
-    from .cases import Case
-    from .checks import Check
-    from .hookspecs import hookimpl
+    from .hosting.cases import Case
+    from .hosting.checks import Check
+    from .hosting.hookspecs import hookimpl
 
 __all__ = ["Case", "Check", "hookimpl", "main"]
 
-_HOMES = {"Case": "cases", "Check": "checks", "hookimpl": "hookspecs"}
+_HOMES = {"Case": "hosting.cases", "Check": "hosting.checks", "hookimpl": "hosting.hookspecs"}
 
 
 def __getattr__(name: str) -> Any:

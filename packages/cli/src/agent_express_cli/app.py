@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
-from . import chat, completion, new_command, plugins_app, run, stack_app
+from . import completion
 from .exits import MEANING
-from .group import CommandGroup
+from .hosting.group import CommandGroup
+from .plugins import app as plugins_app
+from .scaffold import project_command
+from .stacks import app as stack_app
+from .talking import chat, run
 
-COMMANDS = (run, chat, new_command, plugins_app, stack_app, completion)
+COMMANDS = (run, chat, project_command, plugins_app, stack_app, completion)
 """Modules with `add_to(app)`, in the order in which --help lists them."""
 
 ABOUT = "Talk to an agent: a language model with tools, and middleware around it."

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .exits import Exit
-from .json_lines import JsonScreen
-from .options import Options
 from .output import Output
-from .terminal import TextScreen
-from .turns import told
+from .talking.json_lines import JsonScreen
+from .talking.options import Options
+from .talking.terminal import TextScreen
+from .talking.turns import told
 
 
 class Page:

@@ -7,9 +7,9 @@ import traceback
 from agent_express.errors import PluginError
 from agent_express.registry import Registry
 
-from ..checks import Check
 from ..checkups import commands, editables, keys, plugins, policy, requirements, versions
-from ..hookspecs import hookimpl
+from ..hosting.checks import Check
+from ..hosting.hookspecs import hookimpl
 
 
 class Doctor:

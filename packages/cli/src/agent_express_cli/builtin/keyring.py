@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_express.errors import SecretError
 
-from ..hookspecs import hookimpl
+from ..hosting.hookspecs import hookimpl
 
 SCHEME = "keyring:"
 

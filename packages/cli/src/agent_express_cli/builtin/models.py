@@ -12,10 +12,10 @@ from agent_express.models import Model, make_model
 from agent_express.references import import_attr, told
 from agent_express.registry import Registry
 
-from ..choose import PROVIDERS
 from ..exits import CommandError
-from ..hookspecs import hookimpl
+from ..hosting.hookspecs import hookimpl
 from ..local import a, find_modules_in, is_dotted
+from ..talking.choose import PROVIDERS
 
 
 class Models:

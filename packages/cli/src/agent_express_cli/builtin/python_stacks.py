@@ -13,7 +13,7 @@ from typing import Any
 from agent_express import Agent, App, ExpressError
 
 from ..exits import CommandError
-from ..hookspecs import hookimpl
+from ..hosting.hookspecs import hookimpl
 from ..local import a, find_modules_in, is_dotted
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..hookspecs import hookimpl
+from ..hosting.hookspecs import hookimpl
 
 
 class CoreSecrets:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..exits import CommandError
-from ..hookspecs import hookimpl
+from ..hosting.hookspecs import hookimpl
 from ..local import find_modules_in
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from agent_express.registry import Registry
 
-from ..checks import Check
-from ..peek import declared_commands, published
+from ..hosting.checks import Check
+from ..hosting.peek import declared_commands, published
 
 
 def check(registry: Registry) -> Iterator[Check]:

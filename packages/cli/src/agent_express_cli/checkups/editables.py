@@ -12,7 +12,7 @@ from urllib.request import url2pathname
 from agent_express.plugins import Plugin
 from agent_express.registry import Registry
 
-from ..checks import Check
+from ..hosting.checks import Check
 
 PREFIX = "agent_express."
 

@@ -9,7 +9,7 @@ from agent_express.errors import PluginError
 from agent_express.plugins import Plugin
 from agent_express.registry import Registry
 
-from ..checks import Check
+from ..hosting.checks import Check
 
 
 def check(registry: Registry) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from agent_express.errors import PluginError
 from agent_express.plugins import Plugin, PluginState
 from agent_express.registry import Registry
 
-from ..checks import Check, Status
+from ..hosting.checks import Check, Status
 
 
 def check(registry: Registry) -> Iterator[Check]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from agent_express.plugins import Plugin, PluginState, Policy
 from agent_express.registry import Registry
 
-from ..checks import Check
+from ..hosting.checks import Check
 
 KNOWN = ("AGENT_EXPRESS_ALLOW", "AGENT_EXPRESS_BLOCK", "AGENT_EXPRESS_MODEL", "AGENT_EXPRESS_STRICT")
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 
 from agent_express.registry import Registry
 
-from ..checks import Check
+from ..hosting.checks import Check
 
 
 def check(registry: Registry) -> Iterator[Check]:

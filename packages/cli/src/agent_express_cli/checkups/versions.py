@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from agent_express.registry import Registry
 
-from ..checks import Check
+from ..hosting.checks import Check
 
 
 def check(registry: Registry) -> Iterator[Check]:

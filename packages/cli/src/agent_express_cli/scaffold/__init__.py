@@ -8,23 +8,3 @@ show    what was made, for a person or a machine
 
 Names and rendering are pure.
 """
-
-from .kinds import Kind
-from .make import Made, make_package, make_project
-from .names import Names, package_names, project_names
-from .render import About, render
-from .write import Written, write
-
-__all__ = [
-    "About",
-    "Kind",
-    "Made",
-    "Names",
-    "Written",
-    "make_package",
-    "make_project",
-    "package_names",
-    "project_names",
-    "render",
-    "write",
-]

@@ -1,0 +1,1 @@
+"""Pictures of an onion. Pure."""

@@ -1,0 +1,1 @@
+"""The plugins of the command line: their hooks, their host, and their commands."""

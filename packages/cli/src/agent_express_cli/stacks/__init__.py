@@ -1,0 +1,1 @@
+"""The commands `stack ...`: a stack shown, checked and locked."""

@@ -1,0 +1,1 @@
+"""Talking with an agent at the terminal: the commands `run` and `chat`."""
