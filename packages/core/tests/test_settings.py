@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import math
+import os
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -285,6 +287,23 @@ def test_what_is_imported_is_imported_when_it_is_needed_and_checked() -> None:
     assert "json has no 'dumpz'; was 'dump" in problems({"limit": 1, "on_done": "json:dumpz"})["on_done"]
     assert "not written as module:attribute" in problems({"limit": 1, "on_done": "json"})["on_done"]
     assert "expected a callable, found str" in problems({"limit": 1, "on_done": "json:__name__"})["on_done"]
+
+
+def test_of_a_choice_what_json_lacks_is_imported_and_the_rest_is_as_written() -> None:
+    def build(
+        wait: Annotated[float, Field(ge=0)] | Callable[[int], float] = 1.0,
+        text: str | Callable[[], str] | None = None,
+    ) -> list[Any]:
+        return [wait, text]
+
+    settings = Settings.of(build)
+    assert settings.schema["properties"]["wait"]["default"] == 1.0
+    assert {"format": "module:attr", "type": "string"} in settings.schema["properties"]["wait"]["anyOf"]
+    assert settings.make({"wait": 2}) == [2.0, None]
+    assert settings.make({"wait": "math:sqrt", "text": "plain"}) == [math.sqrt, "plain"]
+    assert settings.make({"text": "os:getcwd"}) == [1.0, os.getcwd]
+    told = problems({"wait": "math:sqrtt"}, build)
+    assert "math has no 'sqrtt'; was 'sqrt' meant?" in told["wait"]
 
 
 def test_what_the_constructor_refuses_by_a_value_error_is_a_problem_of_the_settings() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from .docstrings import parse
 from .errors import BrokenPluginError, ExpressError, PluginError, SettingsError, SettingsProblem, UseError
@@ -155,6 +155,7 @@ class Settings:
         return [SettingsProblem(*self._problem(each["type"], tuple(each["loc"]), each["msg"])) for each in found]
 
     def _problem(self, kind: str, path: tuple[str | int, ...], message: str) -> tuple[tuple[str | int, ...], str]:
+        path = tuple(part for part in path if not str(part).startswith("function-"))  # a choice, as pydantic calls it
         name = str(path[-1]) if path else ""
         if kind in ("unexpected_keyword_argument", "extra_forbidden"):
             return path, _unknown(name, list(self.schema["properties"])) if len(path) == 1 else "no such setting"
@@ -193,7 +194,8 @@ def _compile(factory: Factory, parameters: list[inspect.Parameter]) -> tuple[Typ
             raise UseError(f"{who}: parameter {parameter} has no name that settings could use; remove the `/`")
 
     def fields(form: Callable[[inspect.Parameter, Any, str | None], Parameter]) -> list[Parameter]:
-        return [form(each, hints.get(each.name, _written(each)), described.get(each.name)) for each in parameters]
+        known = [(each, _with_imported(hints.get(each.name, _written(each)))) for each in parameters]
+        return [form(each, hint, described.get(each.name)) for each, hint in known]
 
     try:  # all at once takes a third of one after another, and fails only where one has no form in JSON
         return compile_parameters(who, who, fields(describe), hints)
@@ -241,11 +243,30 @@ def _field(parameter: inspect.Parameter, hint: Any, description: str | None) -> 
     return name, hint, dataclasses.field(default_factory=lambda: parameter.default)  # JSON has no form for it either
 
 
+def _with_imported(hint: Any) -> Any:
+    """Of a choice such as `float | Callable[[int], float]`, the callable as "module:attr"; it is tried first."""
+    choices = _choices(hint)
+    called = [each for each in choices if _is_called(each)]
+    rest = [each for each in choices if each not in called]
+    if not called or all(each is type(None) for each in rest):
+        return hint
+    plain: Any = Union[tuple(rest)]  # noqa: UP007 - of a tuple
+    return Annotated[_imported(called[0]) | Annotated[plain, Field()], Field(union_mode="left_to_right")]
+
+
+def _choices(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _is_called(hint: Any) -> bool:
+    return get_origin(hint) is abc.Callable or hint in (Callable, abc.Callable)
+
+
 def _imported(hint: Any) -> Any:
     """An annotation for what is written "module:attr" in the place of a value."""
     schema: dict[str, Any] = {"type": "string", "format": "module:attr"}
-    choices = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    called = any(get_origin(each) is abc.Callable or each in (Callable, abc.Callable) for each in choices)
+    choices = _choices(hint)
+    called = any(map(_is_called, choices))
     if type(None) in choices:
         schema = {"anyOf": [schema, {"type": "null"}]}
     checked = BeforeValidator(_import_callable if called else _import)
