@@ -262,9 +262,11 @@ class Registry:
                 if key in found and plugin == found[key].now(PluginState.LOADED)
             }
             self._factories = {key: factory for key, factory in self._factories.items() if key in self._states}
-        judged = self._plugins
+        judged, states = self._plugins, self._states
         if judged is None:
-            judged = self._plugins = self._judged(found)
+            judged = self._judged(found)
+            with self._lock:  # a thread that has imported a plugin meanwhile has put another table of states there
+                self._plugins = judged if self._states is states else None
         return judged
 
     def _judged(self, found: Mapping[Key, Plugin]) -> Mapping[Key, Plugin]:
@@ -318,7 +320,8 @@ class Registry:
         with self._lock:
             self._count = self._scan.count
             kept[key] = found
-            is_news, self._states[key] = self._states.get(key) != plugin, plugin
+            is_news = self._states.get(key) != plugin
+            self._states = {**self._states, key: plugin}
             self._plugins = None
         for told in self._listeners if is_news else ():
             told(plugin)
