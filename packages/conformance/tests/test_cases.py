@@ -138,7 +138,7 @@ class Cases:
 def run_pytest(site: Path, *options: str) -> tuple[int, list[str]]:
     """Run the kit in a fresh pytest; return its exit code and what it says, line by line."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", "-rA", "--color=no", *options],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--noconftest", "-v", "-rA", "--color=no", *options],
         cwd=site,
         env={**os.environ, "PYTHONPATH": str(site), "COLUMNS": "300", "PYTEST_ADDOPTS": ""},
         capture_output=True,

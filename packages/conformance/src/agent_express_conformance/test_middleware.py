@@ -47,4 +47,7 @@ class TestMiddleware(MiddlewareConformance):
     @pytest.fixture(autouse=True)
     def find_it(self, installed_as: tuple[str, str]) -> None:
         """Look it up."""
-        self.subject = _subject(*installed_as)
+        try:
+            self.subject = _subject(*installed_as)
+        except PluginError as error:
+            pytest.fail(str(error), pytrace=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from agent_express.errors import PluginError
 from agent_express.registry import registry
 
 from .failure import ConformanceError
@@ -22,7 +23,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def provider(request: pytest.FixtureRequest) -> Provider:
     """The installed provider of that name."""
-    return Provider.installed(request.param, registry())
+    try:
+        return Provider.installed(request.param, registry())
+    except PluginError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 def _test(name: str) -> Callable[[Provider], None]:
