@@ -35,6 +35,7 @@ ORDER = [
     "scan",
     "references",
     "secrets",
+    "forms",
     "settings",
     "registry",
     "threads",

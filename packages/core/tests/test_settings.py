@@ -306,6 +306,37 @@ def test_of_a_choice_what_json_lacks_is_imported_and_the_rest_is_as_written() ->
     assert "math has no 'sqrtt'; was 'sqrt' meant?" in told["wait"]
 
 
+def test_classes_and_callables_are_imported_wherever_they_stand() -> None:
+    def create(
+        on: tuple[type[Exception], ...] = (),
+        kind: type[Exception] | None = None,
+        steps: dict[str, list[Callable[..., object]]] = {},
+        wait: float | Callable[[int], float] = 1.0,
+    ) -> tuple[Any, ...]:
+        return on, kind, steps, wait
+
+    settings = Settings.of(create)
+    assert settings.schema["properties"]["on"]["items"] == {"type": "string", "format": "module:attr"}
+    config = {
+        "on": ["builtins:ValueError", "asyncio:TimeoutError"],
+        "kind": "builtins:KeyError",
+        "steps": {"a": ["json:dumps"]},
+        "wait": "math:sqrt",
+    }
+    assert settings.make(config) == ((ValueError, TimeoutError), KeyError, {"a": [json.dumps]}, math.sqrt)
+    assert settings.make({"kind": None, "wait": 3}) == ((), None, {}, 3)
+    assert problems({"on": ["builtins:int"]}, create) == {"on.0": "expected a class of Exception, found the class int"}
+    assert problems({"kind": "json:dumps"}, create) == {"kind": "expected a class of Exception, found function"}
+
+
+def test_a_default_that_can_be_changed_in_place_is_not_shared() -> None:
+    def create(level: Level = Level(name="a")) -> Level:
+        return level
+
+    assert "level" not in Settings.of(create).required
+    assert Settings.of(create).make() == Level(name="a")
+
+
 def test_what_the_constructor_refuses_by_a_value_error_is_a_problem_of_the_settings() -> None:
     def picky(limit: int = 0) -> None:
         raise ValueError(f"picky: limit must be at least 1, got {limit}")

@@ -7,6 +7,7 @@ import inspect
 import json
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
@@ -64,9 +65,9 @@ def describe(parameter: inspect.Parameter, hint: Any, description: str | None) -
         hint = Annotated[hint, Field(description=description)]
     if parameter.default is parameter.empty:
         return parameter.name, hint, dataclasses.field()
-    if isinstance(parameter.default, list | dict | set):
-        default = cast(Any, parameter.default)
-        return parameter.name, hint, dataclasses.field(default_factory=lambda: default.copy())
+    if type(parameter.default).__hash__ is None:  # it can be changed in place
+        default = parameter.default
+        return parameter.name, hint, dataclasses.field(default_factory=lambda: copy(default))
     return parameter.name, hint, dataclasses.field(default=parameter.default)
 
 

@@ -5,24 +5,23 @@ What has no form in JSON, a callable say, is written "module:attr" and imported.
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import functools
 import inspect
-from collections import abc
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType, UnionType
-from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
+from types import MappingProxyType
+from typing import Any, TypeAlias, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .docstrings import parse
-from .errors import BrokenPluginError, ExpressError, PluginError, SettingsError, SettingsProblem, UseError
+from .errors import BrokenPluginError, ExpressError, SettingsError, SettingsProblem, UseError
+from .forms import written
 from .origins import Origin, remember
-from .parameters import NO_SCHEMA, Parameter, PlainSchema, compile_parameters, describe, has_schema, hints_of, tidy
+from .parameters import NO_SCHEMA, Parameter, PlainSchema, compile_parameters, describe, hints_of, tidy
 from .plugins import Plugin
-from .references import import_attr, told
+from .references import told
 from .secrets import Secrets, resolve_secret, reveal
 
 Factory: TypeAlias = Callable[..., Any]
@@ -193,14 +192,14 @@ def _compile(factory: Factory, parameters: list[inspect.Parameter]) -> tuple[Typ
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise UseError(f"{who}: parameter {parameter} has no name that settings could use; remove the `/`")
 
-    def fields(form: Callable[[inspect.Parameter, Any, str | None], Parameter]) -> list[Parameter]:
-        known = [(each, _with_imported(hints.get(each.name, _written(each)))) for each in parameters]
-        return [form(each, hint, described.get(each.name)) for each, hint in known]
+    def fields(*, thorough: bool) -> list[Parameter]:
+        known = [(each, written(hints.get(each.name, _annotated(each)), thorough=thorough)) for each in parameters]
+        return [describe(each, hint, described.get(each.name)) for each, hint in known]
 
     try:  # all at once takes a third of one after another, and fails only where one has no form in JSON
-        return compile_parameters(who, who, fields(describe), hints)
+        return compile_parameters(who, who, fields(thorough=False), hints)
     except UseError:
-        return compile_parameters(who, who, fields(_field), hints)
+        return compile_parameters(who, who, fields(thorough=True), hints)
 
 
 def _code(factory: Any) -> Callable[..., Any]:
@@ -213,7 +212,7 @@ def _code(factory: Any) -> Callable[..., Any]:
     return factory.__new__ if "__new__" in own and "__init__" not in own else getattr(factory, "__init__")  # noqa: B009
 
 
-def _written(parameter: inspect.Parameter) -> Any:
+def _annotated(parameter: inspect.Parameter) -> Any:
     """The annotation in the signature itself; pydantic's models have theirs nowhere else."""
     return (
         Any
@@ -232,61 +231,6 @@ def _takes_more(schema: Any) -> bool:
         items: list[Any] = schema
         return any(map(_takes_more, items))
     return False
-
-
-def _field(parameter: inspect.Parameter, hint: Any, description: str | None) -> Parameter:
-    if has_schema(hint):
-        return describe(parameter, hint, description)
-    name, hint, field = describe(parameter, _imported(hint), description)
-    if parameter.default is parameter.empty:
-        return name, hint, field
-    return name, hint, dataclasses.field(default_factory=lambda: parameter.default)  # JSON has no form for it either
-
-
-def _with_imported(hint: Any) -> Any:
-    """Of a choice such as `float | Callable[[int], float]`, the callable as "module:attr"; it is tried first."""
-    choices = _choices(hint)
-    called = [each for each in choices if _is_called(each)]
-    rest = [each for each in choices if each not in called]
-    if not called or all(each is type(None) for each in rest):
-        return hint
-    plain: Any = Union[tuple(rest)]  # noqa: UP007 - of a tuple
-    return Annotated[_imported(called[0]) | Annotated[plain, Field()], Field(union_mode="left_to_right")]
-
-
-def _choices(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-
-
-def _is_called(hint: Any) -> bool:
-    return get_origin(hint) is abc.Callable or hint in (Callable, abc.Callable)
-
-
-def _imported(hint: Any) -> Any:
-    """An annotation for what is written "module:attr" in the place of a value."""
-    schema: dict[str, Any] = {"type": "string", "format": "module:attr"}
-    choices = _choices(hint)
-    called = any(map(_is_called, choices))
-    if type(None) in choices:
-        schema = {"anyOf": [schema, {"type": "null"}]}
-    checked = BeforeValidator(_import_callable if called else _import)
-    return Annotated[Any, checked, WithJsonSchema(schema)]
-
-
-def _import(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return import_attr(value)
-    except PluginError as error:
-        raise ValueError(str(error)) from error
-
-
-def _import_callable(value: Any) -> Any:
-    found = _import(value)
-    if found is not None and not callable(found):
-        raise ValueError(f"expected a callable, found {type(found).__name__}")
-    return found
 
 
 def _described(thing: Any) -> dict[str, str]:
