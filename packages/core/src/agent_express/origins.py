@@ -27,9 +27,13 @@ _known: dict[int, tuple[weakref.ref[Any], Origin]] = {}
 
 def remember(thing: Any, origin: Origin) -> None:
     """Keep *origin* as long as *thing* lives; of what cannot be referred to weakly, a list say, nothing is kept."""
-    key = id(thing)
+    key, forget = id(thing), _known.pop  # bound now: while Python ends, names go before the last objects
+
+    def gone(_: weakref.ref[Any]) -> None:
+        forget(key, None)
+
     try:
-        _known[key] = (weakref.ref(thing, lambda _: _known.pop(key, None)), origin)
+        _known[key] = (weakref.ref(thing, gone), origin)
     except TypeError:
         return
 
