@@ -114,6 +114,11 @@ class Agent:
         self._observer = observer
         return self
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What is in use, outermost first; without what an App puts around it."""
+        return tuple(self._entries)
+
     def explain(self) -> str:
         """The onion of each hook, outermost first, with package and version of each layer."""
         return explain([*self._outer, *self._entries])

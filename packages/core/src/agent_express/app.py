@@ -86,6 +86,11 @@ class App:
         self.agents[agent.name] = agent
         return self
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What is in use around all agents, outermost first."""
+        return tuple(self._entries)
+
     def explain(self) -> str:
         """The App's own onion, then each agent's whole one."""
         parts = [f"App\n{explain(self._entries)}"]

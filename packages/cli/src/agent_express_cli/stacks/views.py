@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agent_express import Agent, App, Tool
 from agent_express.errors import PluginError
@@ -33,11 +33,11 @@ def view_of(loaded: Agent | App | Stack, path: str, registry: Registry, profile:
     """
     match loaded:
         case Agent():
-            return StackView(path, (_agent(loaded),), tuple(_made(entries_of(loaded), registry)))
+            return StackView(path, (_agent(loaded),), tuple(_made(loaded.entries, registry)))
         case App():
-            layers = list(_made(entries_of(loaded), registry))
+            layers = list(_made(loaded.entries, registry))
             for agent in loaded.agents.values():
-                layers += _made(entries_of(agent), registry, agent.name)
+                layers += _made(agent.entries, registry, agent.name)
             return StackView(path, tuple(map(_agent, loaded.agents.values())), tuple(layers))
         case _:
             return StackView(
@@ -48,13 +48,8 @@ def view_of(loaded: Agent | App | Stack, path: str, registry: Registry, profile:
             )
 
 
-def entries_of(owner: Agent | App) -> list[Entry]:
-    """What was registered with `use()`, without the App's around an agent; core shows it as text only."""
-    return cast("list[Entry]", vars(owner)["_entries"])
-
-
 def _agent(agent: Agent) -> AgentView:
-    tools = [tool for entry in entries_of(agent) if isinstance(entry.thing, Tool) for tool in entry.tools]
+    tools = [tool for entry in agent.entries if isinstance(entry.thing, Tool) for tool in entry.tools]
     window: Any = getattr(agent.model, "context_window", None)
     return AgentView(
         agent.name, agent.model.name, tuple(map(_tool, tools)), window if isinstance(window, int) else None
