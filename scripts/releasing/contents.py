@@ -91,4 +91,4 @@ def _compare(what: str, found: Iterable[str], expected: Iterable[str]) -> Iterat
 def is_test(name: str) -> bool:
     """Whether a path of a wheel is that of a test."""
     path = PurePosixPath(name)
-    return "tests" in path.parts or TEST.fullmatch(path.name) is not None
+    return path.suffix == ".py" and ("tests" in path.parts or TEST.fullmatch(path.name) is not None)
