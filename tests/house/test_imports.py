@@ -101,6 +101,9 @@ LIGHT = {
 }
 LOADED = {"core": PYDANTIC | {"importlib_metadata", "zipp"}, "cli": LIGHT["cli"]}
 
+# The module of a provider in which it ships what core's kit needs of it.
+KIT = "conformance"
+
 # Imported under another name than that of the distribution which brings it.
 BROUGHT_BY = {"pydantic_core": "pydantic", "click": "typer"}
 
@@ -276,6 +279,15 @@ def test_a_package_declares_what_it_imports(package: Package) -> None:
 def is_kit(found: Import) -> bool:
     """Whether it stands among the tools for tests, which need pytest where they are used and nowhere else."""
     return found.at.startswith(f"{CORE.modules['agent_express.testing'].folder}/")
+
+
+@every_other_package
+def test_nobody_imports_the_kit_that_a_provider_ships(package: Package) -> None:
+    """It needs pytest, which is not among the requirements of a provider: who runs the kit has it."""
+    kit = f"{package.module}.{KIT}"
+    assert [found.at for found in package.imports if found.module == kit] == []
+    groups = package.pyproject["project"].get("entry-points", {}).values()
+    assert [target for group in groups for target in group.values() if target.partition(":")[0] == kit] == []
 
 
 def test_the_public_names_are_those_of_the_house() -> None:

@@ -72,11 +72,13 @@ class ProviderKit:
     """The cases; subclass it as `class TestMyModel(ProviderKit)` and override the four methods below.
 
     Attributes:
+        entries: Names in `agent_express.models` that it is for, where a package ships a kit for only some of its own.
         images: Whether the model reads pictures. Where it does not, it must say so with `UnsupportedError`.
         patience: Seconds after which a case counts as hanging; none comes near it when the adapter is right.
     """
 
     pytestmark = pytest.mark.asyncio
+    entries: tuple[str, ...] = ()
     images = True
     patience = 30.0
 
