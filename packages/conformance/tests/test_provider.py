@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -82,27 +83,43 @@ def create(name: str):
 '''
 
 
-def entry(summary: str) -> dict[str, Any]:
+TWO_KITS = """
+
+class OfTheOther(TestARightAdapter):
+    entries = ("other",)
+"""
+
+
+def entry(**declared: Any) -> dict[str, Any]:
     config = {"type": "object", "properties": {}, "additionalProperties": False}
-    return {"group": "models", "summary": summary, "stability": "alpha", "streaming": True, "config": config}
+    written = {"group": "models", "summary": "Make a model.", "stability": "alpha", "streaming": True, "config": config}
+    return {**written, **declared}
+
+
+def publish(folder: Path, name: str, kit: str = "", *, others: tuple[str, ...] = (), **declared: Any) -> None:
+    """A provider with one more entry for each of *others*; *kit* is what it ships."""
+    package = f"agent_express_provider_{name}"
+    names = (name, *others)
+    write_distribution(
+        folder,
+        f"agent-express-provider-{name}",
+        entry_points={"models": dict.fromkeys(names, f"{package}:create")},
+        modules={f"{package}/__init__.py": CREATE} | ({f"{package}/conformance.py": kit} if kit else {}),
+        manifest={"contract": 1, "entries": {each: entry(**declared) for each in names}},
+    )
 
 
 @pytest.fixture(scope="module")
 def providers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Two providers that ship a kit, one of them flawed, and one that ships none."""
+    """Providers that ship a right kit, a flawed one, none, one that cannot be imported, and kits for two entries."""
     folder = tmp_path_factory.mktemp("providers")
-    for name, flaw in (("right", ""), ("flawed", "vague"), ("bare", None)):
-        package = f"agent_express_provider_{name}"
-        modules = {f"{package}/__init__.py": CREATE}
-        if flaw is not None:
-            modules[f"{package}/conformance.py"] = SHIPS.format(flaw=flaw)
-        write_distribution(
-            folder,
-            f"agent-express-provider-{name}",
-            entry_points={"models": {name: f"{package}:create"}},
-            modules=modules,
-            manifest={"contract": 1, "entries": {name: entry("Make a model.")}},
-        )
+    publish(folder, "right", SHIPS.format(flaw=""))
+    publish(folder, "flawed", SHIPS.format(flaw="vague"))
+    publish(folder, "bare")
+    publish(folder, "torn", "import no_such_module_anywhere")
+    publish(folder, "both", SHIPS.format(flaw="") + TWO_KITS, others=("other",))
+    publish(folder, "alone", exempt={"provider-kit": "It has no server."})
+    publish(folder, "silent", exempt={"provider-kit": " "})
     sys.path.insert(0, str(folder))
     yield folder
     sys.path.remove(str(folder))
@@ -128,9 +145,36 @@ def test_of_a_provider_that_ships_no_kit_the_report_says_what_is_missing(provide
     report = run_conformance("bare", kind="models", registry=Registry(path=[str(providers)], environ={}))
     assert not report.passed
     [lacking] = report.of(Verdict.NOT_RUN)
-    assert "a subclass of ProviderConformance" in lacking.reason
+    assert "a subclass of ProviderKit" in lacking.reason
     assert "agent_express_provider_bare.conformance" in lacking.reason
     assert not report.of(Verdict.FAILED)
+
+
+def test_a_kit_that_cannot_be_imported_is_a_failure_that_says_why(providers: Path) -> None:
+    report = run_conformance("torn", kind="models", registry=Registry(path=[str(providers)], environ={}))
+    [failed] = report.of(Verdict.FAILED)
+    assert failed.name == "provider-kit"
+    assert "agent_express_provider_torn.conformance" in failed.reason
+    assert "no_such_module_anywhere" in failed.reason
+
+
+@pytest.mark.parametrize(("name", "kits"), [("both", {"": 22}), ("other", {"Kit": 22, "OfTheOther": 22})])
+def test_of_several_kits_an_entry_runs_those_that_are_for_it(providers: Path, name: str, kits: dict[str, int]) -> None:
+    report = run_conformance(name, kind="models", registry=Registry(path=[str(providers)], environ={}))
+    assert Counter(check.case for check in report.checks if check.name.startswith("test_")) == kits
+    assert report.passed, report.to_json()
+
+
+def test_a_provider_that_has_no_server_says_so_in_its_manifest(providers: Path) -> None:
+    report = run_conformance("alone", kind="models", registry=Registry(path=[str(providers)], environ={}))
+    assert report.passed, report.to_json()
+    assert [(each.name, each.reason) for each in report.of(Verdict.EXEMPT)] == [("provider-kit", "It has no server.")]
+
+
+def test_a_provider_that_does_not_say_why_is_not_exempt(providers: Path) -> None:
+    report = run_conformance("silent", kind="models", registry=Registry(path=[str(providers)], environ={}))
+    assert [each.name for each in report.of(Verdict.FAILED)] == ["exemptions"]
+    assert [each.name for each in report.of(Verdict.NOT_RUN)] == ["provider-kit"]
 
 
 def test_pytest_checks_an_installed_provider_too(providers: Path) -> None:

@@ -13,10 +13,10 @@ import asyncio
 import importlib
 import importlib.metadata
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from agent_express.manifest import CONTRACT
 from agent_express.messages import Text, ToolCall, Usage
@@ -37,6 +37,9 @@ CASES = tuple(name for name in vars(ProviderKit) if name.startswith("test_"))
 SHIPPED = "conformance"
 """The module of a provider's package in which it ships what the kit needs."""
 
+KIT, PASSES = "provider-kit", "it passes the provider kit"
+"""The kit as a whole; a provider that has no server is exempt from it, and its manifest says so."""
+
 OF_PACKAGES = ("exemptions", "light-import", "manifest")
 """Checks of the other kit that hold for providers too."""
 
@@ -45,11 +48,13 @@ class ProviderConformance:
     """The cases as tests; subclass it as `class TestMyModel(ProviderConformance)` and override the four methods.
 
     Attributes:
+        entries: Names in `agent_express.models` that it is for, where a package ships a kit for only some of its own.
         images: Whether the model reads pictures. Where it does not, it must say so with `UnsupportedError`.
         patience: Seconds after which a case counts as hanging.
         exempt: Cases it does not pass, by the name of the test, each with a reason.
     """
 
+    entries: ClassVar[Sequence[str]] = ()
     images: bool = True
     patience: float = 30.0
     exempt: ClassVar[Mapping[str, str]] = {}
@@ -90,12 +95,15 @@ class _Kit(ProviderKit):
         return self.mine.refusal(why)
 
 
+Kit: TypeAlias = ProviderKit | ProviderConformance
+
+
 def sentence_of(case: str) -> str:
     """What a case says: its name without underscores."""
     return case.removeprefix("test_").replace("_", " ")
 
 
-def judge_case(kit: ProviderKit | ProviderConformance, case: str, exempt: Mapping[str, str]) -> Result:
+def judge_case(kit: Kit, case: str, exempt: Mapping[str, str]) -> Result:
     """Run one case."""
     reason = exempt.get(case, exempt.get(sentence_of(case), ""))
     if reason.strip():
@@ -154,9 +162,15 @@ class Provider:
         """
         plugin = registry.find(name, "models")
         manifest = registry.manifest(plugin)
-        exempt = manifest.exempt if manifest is not None else {}
-        own = {check: reason for check, reason in exempt.items() if check not in CASES}
-        subject = Subject(plugin.name, object, Published(plugin, registry, manifest), exempt=own)
+        written: Mapping[str, Any] = manifest.exempt if manifest is not None else {}
+        exempt = {check: reason if isinstance(reason, str) else "" for check, reason in written.items()}
+        subject = Subject(
+            plugin.name,
+            object,
+            Published(plugin, registry, manifest),
+            exempt=exempt,
+            cases=(KIT, *CASES, *map(sentence_of, CASES)),
+        )
         return cls(subject, plugin.target.partition(":")[0].partition(".")[0], exempt)
 
     def results(self, only: str = "") -> Iterator[Result]:
@@ -166,18 +180,38 @@ class Provider:
                 yield judge(check, self.subject)
         if only in OF_PACKAGES:
             return
-        kits = shipped(self.package)
+        reason = self.exempt.get(KIT, "").strip()
+        if reason:
+            yield Result(KIT, PASSES, Verdict.EXEMPT, reason)
+            return
+        try:
+            kits = self._kits()
+        except Exception as error:
+            yield Result(KIT, PASSES, Verdict.FAILED, self._unusable(error))
+            return
         if not kits:
-            yield Result("provider-kit", "it passes the provider kit", Verdict.NOT_RUN, self._lacking)
+            yield Result(KIT, PASSES, Verdict.NOT_RUN, self._lacking)
         for kit in kits:
+            form = kit.__name__ if len(kits) > 1 else ""
             for case in CASES if not only else [only]:
-                yield judge_case(kit(), case, self.exempt)
+                yield replace(judge_case(kit(), case, self.exempt), case=form)
+
+    def _kits(self) -> list[type[Kit]]:
+        name = self.subject.name
+        return [kit for kit in shipped(self.package) if not kit.entries or name in kit.entries]
+
+    def _unusable(self, error: Exception) -> str:
+        return (
+            f"{self.subject.name}: importing its kit, {self.package}.{SHIPPED}, raised {told(error)}: it may need what "
+            "the kit needs, pytest, and its own package, and nothing else"
+        )
 
     @property
     def _lacking(self) -> str:
         return (
-            f"{self.subject.name} ships nothing that the kit could run: put a subclass of ProviderConformance, with "
-            f"what its provider sends in bytes, into a module {self.package}.{SHIPPED}, or into your own tests"
+            f"{self.subject.name} ships nothing that the kit could run: put a subclass of ProviderKit, with what its "
+            f"provider sends in bytes, into a module {self.package}.{SHIPPED}, or into your own tests; where it has "
+            f'no server, say so in its manifest: "exempt": {{"{KIT}": "why"}}'
         )
 
 
@@ -213,7 +247,7 @@ def run_provider(name: str, registry: Registry, said: Callable[[Result], object]
     )
 
 
-def shipped(package: str) -> list[type[ProviderKit] | type[ProviderConformance]]:
+def shipped(package: str) -> list[type[Kit]]:
     """The kits in the module `conformance` of a provider's package."""
     name = f"{package}.{SHIPPED}"
     try:

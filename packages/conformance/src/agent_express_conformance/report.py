@@ -33,7 +33,8 @@ class Result:
         outcome: How it came out.
         reason: Why it failed, is exempt or was not run; empty where it passed.
         seconds: What it took.
-        case: The form in which it was checked, of those that the plugin's own hook names; empty for its example.
+        case: The form in which it was checked, of those that the plugin's own hook names, or the kit, where a provider
+            ships more than one; empty for the only one.
     """
 
     name: str

@@ -45,6 +45,7 @@ class Subject:
         make: Makes a new object of it.
         published: Where it comes from; None where it is no installed plugin.
         exempt: Checks it does not pass, each with a reason.
+        cases: Further names that an exemption may give, beside those of the checks: a provider's cases.
         next_many: Hooks that may call `next()` more than once in one call.
         permissions: What it may reach for, of "network", "files", "subprocess".
         outside: Makes other middleware that it needs further out.
@@ -58,6 +59,7 @@ class Subject:
     make: Callable[[], Any]
     published: Published | None = None
     exempt: Mapping[str, str] = field(default_factory=dict[str, str])
+    cases: Sequence[str] = ()
     next_many: frozenset[str] = frozenset()
     permissions: frozenset[str] = frozenset()
     outside: Callable[[], Sequence[Usable]] = _nothing
