@@ -91,11 +91,12 @@ FACE = {
     "errors": "ExpressError TurnAbortedError TurnParkedError ToolError",
 }
 
-# What a package may import with its modules; everything else from outside waits for `init` or the factory. The kit
-# that providers run is a pytest suite, so one module of `testing`, which nobody imports by the way, needs pytest.
+# What a package may import with its modules; everything else from outside waits for `init` or the factory. The kits
+# that providers run are pytest suites, so modules of `testing`, which nobody imports by the way, need pytest.
 PYDANTIC = {"pydantic", "pydantic_core", "typing_extensions"}
+PYTEST = {"pytest", "pytest_asyncio"}
 LIGHT = {
-    "core": PYDANTIC | {"importlib_metadata", "pytest"},
+    "core": PYDANTIC | {"importlib_metadata"} | PYTEST,
     "cli": PYDANTIC | {"typer", "rich", "click", "pluggy"},
     "conformance": PYDANTIC | {"pytest", "pluggy"},
 }
@@ -158,7 +159,7 @@ def test_core_imports_no_sibling_no_provider_and_no_telemetry() -> None:
         for found in CORE.imports
         if (found.top.startswith("agent_express") and found.top != CORE.module)
         or (is_third_party(found) and found.top not in LIGHT["core"])
-        or (found.top == "pytest" and not is_kit(found))
+        or (found.top in PYTEST and not is_kit(found))
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -11,7 +11,7 @@ An adapter's tests subclass `ProviderKit` and say how their provider would put t
         def refusal(self, why): ...
 
 Every case serves these bytes from a `StandIn` and looks only at what the adapter makes of them, so the provider's own
-server is not needed. Cases with servers written by others (`llmock`, `aimock`) belong into the adapter's own tests.
+server is not needed. Cases with servers written by others are in `llmock_kit` and `aimock_kit`.
 """
 
 from __future__ import annotations
