@@ -38,6 +38,9 @@ PARTS: dict[Kind, dict[str, str]] = {
 }
 """Files that several kinds have: path -> template in the folder "parts"."""
 
+EVERYWHERE = {"dot_gitignore": "gitignore"}
+"""Files that every kind has, likewise."""
+
 SUMMARIES: dict[Kind, str] = {
     Kind.MIDDLEWARE: "Refuses tool calls that a model makes over and over again, for Agent Express",
     Kind.PROVIDER: "A model provider for Agent Express",
@@ -88,7 +91,7 @@ def render(kind: Kind, names: Names, about: About) -> dict[str, str]:
     """Render all files of a package or project: path with slashes -> text."""
     root = files("agent_express_cli") / "templates"
     templates = dict(each for folder in FOLDERS[kind] for each in _templates(root / folder, ""))
-    parts = {path: root / "parts" / f"{part}{SUFFIX}" for path, part in PARTS[kind].items()}
+    parts = {path: root / "parts" / f"{part}{SUFFIX}" for path, part in (PARTS[kind] | EVERYWHERE).items()}
     words = _words(kind, names, about)
     of_parts = words | {"class_name": "Repeats", "name": "repeats", "file": "repeats"} if kind is Kind.BUNDLE else words
     made = {path: _filled(template, words) for path, template in templates.items()}
