@@ -37,6 +37,7 @@ ORDER = [
     "secrets",
     "forms",
     "settings",
+    "suggestions",
     "registry",
     "threads",
     "slices",

@@ -81,6 +81,27 @@ def test_the_plugins_of_the_command_line_are_listed_where_they_are_asked_for(com
     assert "cli.toml-stacks " in command("plugins", "list", "-g", "hooks").stdout
 
 
+def test_a_plugin_that_fails_is_listed_as_failed_once_it_was_imported(command: Any, site: Any) -> None:
+    site.add("acme.bad", "raise SystemExit(1)", group="middleware")
+    site.add("acme.good", group="middleware")
+    listed = command("plugins", "list", "--group", "middleware", env=site.env).stdout
+    assert listed.count(" available ") == 2
+    loaded = command("plugins", "list", "--group", "middleware", "--load", env=site.env)
+    assert (loaded.returncode, loaded.stderr) == (0, "")
+    bad, good = loaded.stdout.splitlines()
+    assert "  failed  " in bad
+    assert "SystemExit: 1" in bad
+    assert "  loaded  " in good
+    assert command("plugins", "list", "--state", "failed", env=site.env).stdout == f"{bad}\n"
+    assert "state         failed: acme.bad" in command("plugins", "show", "acme.bad", env=site.env).stdout
+
+
+def test_a_manifest_that_cannot_be_read_is_told_in_the_list(command: Any, site: Any) -> None:
+    site.add("acme.odd", group="middleware", entry={"stability": "shiny"})
+    listed = command("plugins", "list", "--group", "middleware", env=site.env)
+    assert "acme.odd: stability must be one of alpha, beta, stable, found 'shiny'" in listed.stdout
+
+
 def test_nothing_is_imported_for_a_list_and_the_reason_stands_where_a_plugin_cannot_be_used(
     command: Any, site: Any
 ) -> None:

@@ -118,6 +118,27 @@ def test_a_secret_of_another_kind_comes_from_a_plugin(run: Any, site: Any) -> No
     assert "the vault is shut" in refused(run(text))
 
 
+def test_a_model_of_a_stack_may_be_own_code_or_come_from_a_plugin(command: Any, site: Any, tmp_path: Path) -> None:
+    source = (
+        "from agent_express_cli import hookimpl\n"
+        "from agent_express_offline import OfflineModel\n"
+        "class It:\n"
+        "    @hookimpl\n"
+        "    def resolve_model(self, name):\n"
+        "        return OfflineModel() if name == 'acme:small' else None\n"
+    )
+    site.add("acme.models", source)
+    (tmp_path / "desk.py").write_text("from agent_express_offline import OfflineModel\nllm = OfflineModel()\n", "utf-8")
+    for model in ("acme:small", "desk:llm", "desk:OfflineModel"):
+        (tmp_path / "agent.toml").write_text(f'[agent]\nname = "x"\nmodel = "{model}"\n', encoding="utf-8")
+        done = command("run", "--stack", "agent.toml", "hi", env=site.env, folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), model
+    (tmp_path / "agent.toml").write_text('[agent]\nname = "x"\nmodel = "acmee:small"\n', encoding="utf-8")
+    told = command("run", "--stack", "agent.toml", "hi", env=site.env, folder=tmp_path)
+    assert told.returncode == 2
+    assert "agent.toml:3:9: no model provider 'acmee'" in told.stderr
+
+
 def test_verbose_says_which_plugins_are_loaded(run: Any) -> None:
     done = run(f'{AGENT}[[use]]\nplugin = "acme.cost-cap"\n', "--verbose")
     assert "note: plugin acme.cost-cap (acme-guards 1.0.0): loaded" in done.stderr.splitlines()

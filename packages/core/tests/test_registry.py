@@ -607,3 +607,45 @@ def test_a_setting_that_is_missing_says_what_it_is_for(site: Path) -> None:
     install(site)
     with pytest.raises(SettingsError, match=r"guards.budget: limit: this setting is required: Tokens; at least 1\."):
         registry_of(site).create("guards.budget")
+
+
+# --- what a hostile reader found ----------------------------------------------------------------
+
+
+def test_an_object_belongs_to_the_plugin_that_is_its_class_before_one_that_makes_such(site: Path) -> None:
+    source = BUDGET + "\n\ndef preset() -> Budget:\n    return Budget(1)\n"
+    entries = {
+        "middleware": {"guards.a-preset": "agent_express_guards:preset", "guards.budget": "agent_express_guards:Budget"}
+    }
+    entry = {"group": "middleware", "module": "agent_express_guards:Budget"}
+    install(
+        site,
+        entry_points=entries,
+        modules={"agent_express_guards/__init__.py": source},
+        manifest={"contract": 1, "entries": {"guards.a-preset": entry, "guards.budget": entry}},
+    )
+    registry = registry_of(site)
+    registry.load("guards.budget")
+    found = registry.of(importlib.import_module("agent_express_guards").Budget(3))
+    assert found is not None
+    assert found.name == "guards.budget"
+
+
+def test_a_plugin_of_the_command_line_may_be_a_module(site: Path) -> None:
+    install(site, entry_points={"hooks": {"guards.host": "agent_express_guards"}})
+    assert registry_of(site).load("guards.host", "hooks").__name__ == "agent_express_guards"
+
+
+def test_behind_a_distribution_only_what_it_offers_is_named(site: Path) -> None:
+    install(site)
+    install(site, "acme-other", entry_points={"middleware": {"acme.x": "x:y", "acme.z": "x:z"}})
+    with pytest.raises(UnknownPluginError, match=r"'acme-other:guards.zzz' is installed; there are: acme.x, acme.z$"):
+        registry_of(site).find("acme-other:guards.zzz")
+
+
+@pytest.mark.parametrize(("key", "value"), [("stability", "shiny"), ("permissions", ["nets"])])
+def test_a_manifest_with_a_word_that_means_nothing_is_told(site: Path, key: str, value: Any) -> None:
+    install(site, manifest={"contract": 1, "entries": {"guards.budget": {"group": "middleware", key: value}}})
+    registry = registry_of(site)
+    with pytest.raises(ManifestError, match=f"guards.budget: {key} must be "):
+        registry.manifest(registry.find("guards.budget"))

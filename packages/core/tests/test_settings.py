@@ -432,6 +432,12 @@ def test_a_secret_that_is_not_there_is_told_at_its_place(tmp_path: Path, referen
     )
 
 
+@pytest.mark.parametrize("written", [{"env": "A", "file": "b"}, {"env": 5}, {}, {"env": ""}])
+def test_a_secret_that_is_written_otherwise_says_how_it_is_written(written: Any) -> None:
+    told = problems({"limit": 1, "key": written})
+    assert told == {"key": 'a secret is a table of one key with a text: write { env = "NAME" } or { file = "path" }'}
+
+
 def test_a_secret_written_as_text_is_refused_in_a_file_and_its_text_is_not_told() -> None:
     told = problems({"limit": 1, "key": "sk-123", "levels": [{"name": "a", "token": "sk-456"}]}, from_file=True)
     assert set(told) == {"key", "levels.0.token"}

@@ -179,6 +179,14 @@ def _entry(name: str, entry: Any, where: str) -> ManifestEntry:
         raise ManifestError(f"{where}: expected an object, found {_kind(entry)}")
     given = cast(dict[str, Any], entry)
     order = _object(given, "order", where)
+    stability = _text(given, "stability", where) or STABILITIES[0]
+    if stability not in STABILITIES:
+        raise ManifestError(f"{where}: stability must be one of {', '.join(STABILITIES)}, found {stability!r}")
+    permissions = _words(given, "permissions", where)
+    if not set(permissions) <= set(PERMISSIONS):
+        raise ManifestError(
+            f"{where}: permissions must be some of {', '.join(PERMISSIONS)}, found {', '.join(permissions)}"
+        )
     return ManifestEntry(
         name=name,
         group=_text(given, "group", where),
@@ -190,9 +198,9 @@ def _entry(name: str, entry: Any, where: str) -> ManifestEntry:
         tools=tuple(_offered(each, "tools", where) for each in _objects(given, "tools", where)),
         order=Order(*(_words(order, side, f"{where}: order") for side in ("outside", "inside", "requires"))),
         roles=_words(given, "roles", where),
-        permissions=_words(given, "permissions", where),
+        permissions=permissions,
         environment=_words(given, "environment", where),
-        stability=_text(given, "stability", where) or "alpha",
+        stability=stability,
         config=_object(given, "config", where),
         example=_object(given, "example", where) if "example" in given else None,
         module=_text(given, "module", where),

@@ -21,6 +21,9 @@ from .messages import ModelRequest, ModelResponse
 if TYPE_CHECKING:
     from .registry import Registry
 
+PROVIDERS = ("openai", "anthropic", "offline")
+"""Those of this project, named where they are not installed; a module of such a name is no model."""
+
 ModelStream: TypeAlias = AsyncIterator[Event | End[ModelResponse]]
 
 
@@ -106,10 +109,10 @@ def make_model(plugins: Registry, name: str, config: Mapping[str, Any] | None = 
 
 def _unknown(name: str, provider: str, plugins: Registry) -> str:
     have = sorted({plugin.name for plugin in plugins.plugins("models")})
-    near = difflib.get_close_matches(provider, [*have, "openai", "anthropic", "offline"], 1)
+    near = difflib.get_close_matches(provider, [*have, *PROVIDERS], 1)
     if near and near[0] != provider:
         hint = f"meant {near[0]!r}?"
-    elif provider in ("openai", "anthropic", "offline"):
+    elif provider in PROVIDERS:
         hint = f"install it: pip install agent-express-{provider}"
     else:
         hint = 'a model is named "provider:model"'

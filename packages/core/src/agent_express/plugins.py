@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Self, cast
+from typing import Self
 
 from .errors import PluginError
 
@@ -158,9 +158,3 @@ def _is_package(wanted: str, distribution: str) -> bool:
 def normal(name: str) -> str:
     """A distribution's name as packaging compares it: "Agent.Express_foo" is "agent-express-foo"."""
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def policy_of(table: Mapping[str, Any], origin: str) -> Policy:
-    """Make a policy of the checked table `allow`, `block`, `strict` of a file."""
-    allow, block = cast(Sequence[str], table.get("allow", ())), cast(Sequence[str], table.get("block", ()))
-    return Policy(tuple(allow), tuple(block), bool(table.get("strict", False)), origin)

@@ -42,6 +42,16 @@ def import_attr(reference: str) -> Any:
     return found
 
 
+def import_target(reference: str) -> Any:
+    """Import what an entry point names: "module:attr", or a module as a whole.
+
+    Raises:
+        UnknownPluginError: See `import_attr`.
+        BrokenPluginError: See `import_attr`.
+    """
+    return import_attr(reference) if ":" in reference else _import(reference, reference)
+
+
 def _import(reference: str, module: str) -> ModuleType:
     try:
         return importlib.import_module(module)

@@ -5,7 +5,6 @@ Installed is not active: nothing here runs a plugin that nobody asked for, and l
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import sys
@@ -27,10 +26,11 @@ from .errors import (
 from .manifest import ManifestEntry, Offered, StateField
 from .origins import Origin, origin_of
 from .plugins import GROUPS, Plugin, PluginState, Policy, normal
-from .references import import_attr
+from .references import import_attr, import_target
 from .scan import Key, Scan, package_of
 from .secrets import Secrets, resolve_secret
 from .settings import Settings
+from .suggestions import unknown
 
 __all__ = [
     # find and make
@@ -42,17 +42,6 @@ __all__ = [
     # settings
     "Settings", "Secrets", "resolve_secret",
 ]  # fmt: skip
-
-ONE = {
-    "middleware": "middleware",
-    "models": "model provider",
-    "stores": "store",
-    "bundles": "bundle",
-    "adapters": "adapter",
-    "skills": "skill",
-    "hooks": "plugin of the command line",
-}
-"""What one plugin of a group is called."""
 
 
 class Registry:
@@ -173,12 +162,18 @@ class Registry:
         if origin is not None and origin.plugin is not None:
             return self._current().get(_key(origin.plugin), origin.plugin)
         kind: Any = thing if isinstance(thing, type) or inspect.isfunction(thing) else type(thing)
-        return next((plugin for plugin in self.plugins() if self._is(plugin, kind)), None)
+        plugins = self.plugins()
+        itself = next((plugin for plugin in plugins if self._is(plugin, kind)), None)
+        return itself or next((plugin for plugin in plugins if self._makes(plugin, kind)), None)
 
     def _is(self, plugin: Plugin, kind: Any) -> bool:
-        target = f"{kind.__module__}:{kind.__qualname__}"
-        if target == plugin.target or self._factories.get(_key(plugin)) is kind or _imported(plugin.target) is kind:
+        if f"{kind.__module__}:{kind.__qualname__}" == plugin.target:
             return True
+        return self._factories.get(_key(plugin)) is kind or _imported(plugin.target) is kind
+
+    def _makes(self, plugin: Plugin, kind: Any) -> bool:
+        """Whether the manifest says that a function makes objects of that class."""
+        target = f"{kind.__module__}:{kind.__qualname__}"
         if package_of(plugin.target) != package_of(target):
             return False
         try:
@@ -202,7 +197,7 @@ class Registry:
         if key in self._factories:
             return self._factories[key]
         try:
-            factory = import_attr(wanted.target)
+            factory = import_target(wanted.target) if wanted.group == "hooks" else import_attr(wanted.target)
         except PluginError as error:
             reason, cause = f"{wanted} is broken: {error}", error.__cause__ or error
             self._keep(self._failures, key, cause, wanted.now(PluginState.FAILED, reason))
@@ -307,7 +302,7 @@ class Registry:
 
     def _refuse_any(self, plugins: Iterable[Plugin]) -> None:
         broken = (PluginState.AMBIGUOUS, PluginState.INCOMPATIBLE, PluginState.FAILED)
-        wrong = [plugin.reason for plugin in plugins if plugin.state in broken]
+        wrong = dict.fromkeys(plugin.reason for plugin in plugins if plugin.state in broken)
         if wrong:
             raise PluginError(f"AGENT_EXPRESS_STRICT or strict = true: every plugin must be usable: {'; '.join(wrong)}")
 
@@ -331,44 +326,6 @@ class Registry:
 def registry() -> Registry:
     """The registry of this process; the environment's policy is read at the first call."""
     return Registry()
-
-
-def unknown(name: str, group: str, plugins: Sequence[Plugin]) -> str:
-    """Say that no plugin of *group* is called *name*: what is near, what else it is, and what to install.
-
-    Args:
-        name: What was asked for.
-        group: Where it was looked for.
-        plugins: All that are installed.
-    """
-    said = f"no {ONE[group]} {name!r} is installed"
-    other = next((plugin for plugin in plugins if plugin.name == name and plugin.group != group), None)
-    if other is not None:
-        return f"{said}; {name!r} is a {ONE[other.group]} of {other.distribution}"
-    own = {plugin.name: plugin for plugin in plugins if plugin.group == group}
-    near = [own[each] for each in _near(name, list(own))]
-    if near:
-        return f"{said}; nearest: {', '.join(map(str, near))}"
-    area, point, _ = name.rpartition(":")[2].partition(".")
-    if point and area not in {plugin.area for plugin in plugins}:
-        return f"{said}, nor anything of its area: pip install agent-express-{area}"
-    return f"{said}; there are: {', '.join(sorted(own)) or 'none'}"
-
-
-def _near(name: str, known: Sequence[str]) -> list[str]:
-    """The known names that *name* was probably meant to be, at most three, the nearest first; one part will do."""
-    asked = name.rpartition(":")[2].lower()
-    score = {each: max(_alike(asked, part) for part in _parts(each, asked)) for each in known}
-    least = max(0.72, max(score.values(), default=0.0) - 0.1)
-    return [each for each in sorted(score, key=lambda each: -score[each]) if score[each] >= least][:3]
-
-
-def _parts(name: str, asked: str) -> set[str]:
-    return {name} if "." in asked else {name, name.partition(".")[0], name.rpartition(".")[2]}
-
-
-def _alike(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one, other.lower()).ratio()
 
 
 def _which(plugins: Sequence[Plugin]) -> str:

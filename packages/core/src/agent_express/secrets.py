@@ -68,8 +68,11 @@ class _Walk:
             self.problems.append(SettingsProblem(path, f"a secret is never written as text: {_HOW}"))
         if isinstance(value, Mapping):
             held = cast(Mapping[str, Any], value)
-            if path and _is_reference(held) and self._takes_text(held, kinds):
-                return self._secret(held, path)
+            if path and self._takes_text(held, kinds):
+                if _is_reference(held):
+                    return self._secret(held, path)
+                self.problems.append(SettingsProblem(path, f"a secret is a table of one key with a text: {_HOW}"))
+                return None
             return {key: self.value(each, _members(kinds, key), (*path, key)) for key, each in held.items()}
         if isinstance(value, list | tuple):
             items: Sequence[Any] = value
@@ -81,7 +84,7 @@ class _Walk:
         types = {each for kind in kinds for each in _types(kind)}
         if "object" in types:
             return False
-        return "string" in types or (not types and next(iter(held)) in KNOWN)
+        return "string" in types or (not types and _is_reference(held) and next(iter(held)) in KNOWN)
 
     def _secret(self, held: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
         scheme, rest = next(iter(held.items()))

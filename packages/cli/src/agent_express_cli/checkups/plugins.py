@@ -11,14 +11,13 @@ from agent_express.plugins import Plugin, PluginState
 from agent_express.registry import Registry
 
 from ..hosting.checks import Check, Status
+from ..plugins.list import try_all
 
 
 def check(registry: Registry) -> Iterator[Check]:
     """Import every plugin that may be used, and tell of those that cannot be."""
     states: Counter[PluginState] = Counter()
-    for plugin in registry.plugins():
-        if plugin.usable:
-            _try(registry, plugin)
+    try_all(registry)
     for plugin in registry.plugins():
         states[plugin.state] += 1
         if not plugin.usable and plugin.state is not PluginState.BLOCKED:
@@ -26,13 +25,6 @@ def check(registry: Registry) -> Iterator[Check]:
     yield from _manifests(registry)
     told = ", ".join(f"{count} {state.value}" for state, count in states.items()) or "none is installed"
     yield Check("plugins", "ok", told)
-
-
-def _try(registry: Registry, plugin: Plugin) -> None:
-    try:
-        registry.load(plugin)
-    except PluginError:
-        return  # its state says so now
 
 
 def _wrong(registry: Registry, plugin: Plugin) -> Check:

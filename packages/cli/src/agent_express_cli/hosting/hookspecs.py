@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_express.plugins import Plugin
     from agent_express.registry import Registry
     from agent_express.secrets import Secrets
-    from agent_express.stack import Stack, StackProblem
+    from agent_express.stack import Models, Stack, StackProblem
 
     from .cases import Case
     from .checks import Check
@@ -70,7 +70,7 @@ class Hooks:
 
     @hookspec(firstresult=True)
     def load_stack(
-        self, path: str, profile: str, registry: Registry, secrets: Secrets, locked: bool
+        self, path: str, profile: str, registry: Registry, secrets: Secrets, models: Models, locked: bool
     ) -> Agent | App | Stack | None:
         """Load what `--stack` names: a stack file, or the agent itself; None where it is of a kind that is not yours.
 
@@ -79,6 +79,7 @@ class Hooks:
             profile: What `--profile` named; "" for none.
             registry: Where plugins are found and made.
             secrets: Turns references into secrets, by the hook `resolve_secret`.
+            models: Makes models that no installed provider makes, by the hook `resolve_model`.
             locked: Whether what is installed must be what the lock says.
 
         Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import pluggy
 
 from agent_express import Agent, App
-from agent_express.errors import BlockedPluginError, ExpressError, PluginError
+from agent_express.errors import BlockedPluginError, ExpressError, PluginError, UnknownModelError
 from agent_express.models import Model
 from agent_express.plugins import Plugin, PluginState
 from agent_express.registry import Registry
@@ -102,6 +102,18 @@ class Host:
             raise CommandError(f"{name} is {a(found)}, expected a model: an object with name and stream(request)")
         return found
 
+    def other_model(self, name: str) -> Model | None:
+        """Make the model called *name*, of no installed provider; None where no plugin knows it.
+
+        Raises:
+            UseError: One knows it, and cannot make it.
+        """
+        try:
+            found = self._maybe("resolve_model", object, name=name, registry=self.registry)
+        except UnknownModelError:
+            return None
+        return cast("Model | None", found)
+
     def resolve_secret(self, ref: str) -> str | None:
         """Look up the secret *ref*, "scheme:where"; None where nobody knows the scheme.
 
@@ -118,10 +130,11 @@ class Host:
             CommandError: Nobody loads files of its kind.
         """
         lacking = f"nothing here loads the stack {path}: write a stack file such as agent.toml, or module:attribute"
+        resolvers = {"secrets": self.resolve_secret, "models": self.other_model}
         given = {"path": path, "profile": profile, "locked": locked}
         return cast(
             "Agent | App | Stack",
-            self._first("load_stack", lacking, registry=self.registry, secrets=self.resolve_secret, **given),
+            self._first("load_stack", lacking, registry=self.registry, **resolvers, **given),
         )
 
     def check_stack(self, stack: Stack) -> list[StackProblem]:

@@ -78,18 +78,21 @@ def _list(app: typer.Typer) -> None:
         all_: Annotated[
             bool, typer.Option("--all", "-a", help="Also the plugins of the command line, group hooks.")
         ] = False,
+        load: Annotated[
+            bool, typer.Option("--load", "-l", help="Import each, to see which fail; without it nothing is imported.")
+        ] = False,
         json: Json = False,
         debug: Debug = False,
     ) -> int:
         """List the installed plugins: name, group, distribution, version, state, summary.
 
-        Nothing is imported for it.
+        Nothing is imported for it, unless you ask: by --load, or for those in the state failed or loaded.
         """
         from ..page import perform
         from .list import show_list
 
         return perform(
-            lambda page: show_list(page, group and group.value, state and state.value, everything=all_),
+            lambda page: show_list(page, group and group.value, state and state.value, everything=all_, load=load),
             as_json=json,
             debug=debug,
         )

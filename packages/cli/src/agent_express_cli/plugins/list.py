@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from agent_express.errors import PluginError
@@ -13,16 +14,19 @@ from ..page import Page
 HEAD = ("name", "group", "distribution", "version", "state", "summary")
 
 
-def show_list(page: Page, group: str | None, state: str | None, *, everything: bool) -> None:
+def show_list(page: Page, group: str | None, state: str | None, *, everything: bool, load: bool) -> None:
     """List what is installed.
 
     Args:
         page: Takes the list.
         group: Only this group.
-        state: Only plugins in this state.
+        state: Only plugins in this state; whether one fails is known once it was imported.
         everything: Whether plugins of the command line are listed where no group is asked for.
+        load: Whether each is imported, to see whether it can be.
     """
     installed = registry()
+    if load or state in ("failed", "loaded"):
+        try_all(installed, group)
     shown = [
         plugin
         for plugin in installed.plugins(group)
@@ -38,6 +42,14 @@ def show_list(page: Page, group: str | None, state: str | None, *, everything: b
     page.table(HEAD, [_row(installed, plugin) for plugin in shown])
 
 
+def try_all(installed: Registry, group: str | None = None) -> None:
+    """Import each plugin that may be used; those that cannot be are in the state "failed" from then on."""
+    for plugin in installed.plugins(group):
+        if plugin.usable:
+            with suppress(PluginError):
+                installed.load(plugin)
+
+
 def plugin_object(installed: Registry, plugin: Plugin) -> dict[str, Any]:
     """A plugin as a JSON object."""
     return {
@@ -47,7 +59,7 @@ def plugin_object(installed: Registry, plugin: Plugin) -> dict[str, Any]:
         "distribution": plugin.distribution,
         "version": plugin.version,
         "state": plugin.state.value,
-        "reason": plugin.reason,
+        "reason": plugin.reason or unreadable(installed, plugin),
         "summary": summary_of(installed, plugin),
         "target": plugin.target,
     }
@@ -62,8 +74,17 @@ def summary_of(installed: Registry, plugin: Plugin) -> str:
     return entry.summary if entry is not None else ""
 
 
+def unreadable(installed: Registry, plugin: Plugin) -> str:
+    """Why its manifest cannot be read; "" where it can be."""
+    try:
+        installed.manifest(plugin)
+    except PluginError as error:
+        return str(error)
+    return ""
+
+
 def _row(installed: Registry, plugin: Plugin) -> tuple[str, ...]:
-    last = plugin.reason if not plugin.usable else summary_of(installed, plugin)
+    last = plugin.reason if not plugin.usable else unreadable(installed, plugin) or summary_of(installed, plugin)
     return plugin.name, plugin.group, plugin.distribution, plugin.version, plugin.state.value, last
 
 

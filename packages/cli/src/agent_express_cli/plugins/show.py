@@ -31,6 +31,7 @@ def show_plugin(page: Page, name: str, group: str | None) -> None:
     plugin = find_plugin(installed, name, group)
     entry = installed.manifest(plugin)
     schema, lacking = _schema(installed, plugin)
+    plugin = find_plugin(installed, plugin.qualified, plugin.group)  # it may have been imported, and failed
     if page.as_json:
         page.object(_object(installed, plugin, entry, schema))
         return

@@ -26,6 +26,7 @@ from .file import AgentTable, ModelTable, OverrideTable, StackFile, UseTable
 from .load import build_stack, load_stack
 from .loaded import Stack, StackLayer, StackTool
 from .lockfile import drift, lock, lock_path
+from .making import Models
 from .places import Places
 from .positions import KeyPath, Position, Positions, find_positions
 from .problems import StackProblem
@@ -36,7 +37,7 @@ __all__ = [
     # read and build
     "load_stack", "Stack", "StackLayer", "StackTool", "StackProblem",
     # other forms than TOML
-    "read_stack", "build_stack", "Places", "Position", "Positions", "KeyPath",
+    "read_stack", "build_stack", "Models", "Places", "Position", "Positions", "KeyPath",
     "find_positions", "read_document", "Document",
     # as written
     "StackFile", "AgentTable", "UseTable", "OverrideTable", "ModelTable",

@@ -133,6 +133,11 @@ class Builder:
     def _model(self, table: ModelTable) -> Any:
         config = (*table.path, "config")
         full = table.plugin or table.name
+        if not table.plugin and not table.config and not split_provider(full, self._maker.plugins)[1]:
+            known = len(self._report.problems)
+            other = self._maker.other_model(full, (*table.path, "name"))
+            if other is not None or len(self._report.problems) > known:
+                return other
         if not table.plugin or (not table.name and split_provider(full, self._maker.plugins)[1]):
             at = (*table.path, "plugin" if table.plugin else "name")
             return self._maker.attempt(

@@ -44,7 +44,7 @@ class _Bundle:
                 self._name, found.plugin, table.path, target=found.target, enabled=False, config=table.config
             )
             return
-        members = self._layers.read(self._made(found), table.path)
+        members = self._layers.read(self._made(found), table.path, found.text)
         self._check_names([entry.name for entry in members])
         for entry in members:
             if entry.name not in table.without:
@@ -109,7 +109,7 @@ class _Bundle:
 
     def _replace(self, entry: Entry, found: Found, change: OverrideTable, config: Mapping[str, Any]) -> None:
         made = self._maker.make(found, config, (*change.path, "config"))
-        for each in self._layers.read(named(entry.name, made), change.path) if made is not None else ():
+        for each in self._layers.read(named(entry.name, made), change.path, found.text) if made is not None else ():
             if self._layers.take(each, change.path):
                 self._layers.add(
                     each.name, found.plugin, change.path, target=found.target, entry=each, bundle=self._name,

@@ -37,7 +37,7 @@ class Layers:
 
     def tool(self, thing: object, path: KeyPath) -> Entry | None:
         """Take one of the agent's own tools."""
-        return next((entry for entry in self.read(thing, path) if self.take(entry, path)), None)
+        return next((entry for entry in self.read(thing, path, "the stack") if self.take(entry, path)), None)
 
     def check_order(self) -> None:
         """Report each rule of order that is broken, at the layer whose rule it is."""
@@ -61,17 +61,17 @@ class Layers:
             return self.report.add(f"{found.text} gives a list", found.path, advice="write bundle instead of plugin")
         if made is None:
             return None
-        for entry in self.read(named(table.name, made) if table.name else made, table.path):
+        for entry in self.read(named(table.name, made) if table.name else made, found.path, found.text):
             if self.take(entry, table.path):
                 self.add(entry.name, found.plugin, table.path, target=found.target, entry=entry, config=table.config)
         return None
 
-    def read(self, thing: Any, path: KeyPath) -> list[Entry]:
-        """Check *thing*, a middleware or a list of them, and read what it offers; nothing where that is reported."""
+    def read(self, thing: Any, path: KeyPath, who: str) -> list[Entry]:
+        """Check *thing*, which *who* made, and read what it offers; nothing where that is reported."""
         try:
-            return read([thing], where="the stack")
+            return read([thing], where=who)
         except UseError as error:
-            self.report.add(str(error).removeprefix("the stack: "), path)
+            self.report.add(str(error), path)
             return []
 
     def take(self, entry: Entry, path: KeyPath) -> bool:

@@ -16,7 +16,7 @@ from .file import UNLIMITED, StackFile
 from .loaded import Stack
 from .local import on_path
 from .lockfile import refuse_drift
-from .making import Maker
+from .making import Maker, Models, nobody_knows
 from .problems import Report
 from .reading import read_reporting
 
@@ -27,6 +27,7 @@ def load_stack(
     profile: str = "",
     registry: Registry | None = None,
     secrets: Secrets = resolve_secret,
+    models: Models = nobody_knows,
     locked: bool = False,
 ) -> Stack:
     """Read the stack file at *path* and build what it names; a pyproject.toml is read at `[tool.agent-express]`.
@@ -38,6 +39,7 @@ def load_stack(
         profile: The profile to apply; "" for none.
         registry: The plugins to build it from; those installed here where it is left out.
         secrets: What resolves the secrets in settings.
+        models: Knows models that no installed provider makes.
         locked: Whether what is installed must be what the lock beside the file says.
 
     Raises:
@@ -47,7 +49,7 @@ def load_stack(
     document = read_document(where)
     report = Report(document.places)
     file = read_reporting(document.data, report, profile)
-    return _build(file, where, report, registry, secrets, locked=locked)
+    return _build(file, where, report, registry, secrets, models, locked=locked)
 
 
 def build_stack(
@@ -56,14 +58,22 @@ def build_stack(
     *,
     registry: Registry | None = None,
     secrets: Secrets = resolve_secret,
+    models: Models = nobody_knows,
     locked: bool = False,
 ) -> Stack:
     """Build what `read_stack` read from another form than TOML; see `load_stack`."""
-    return _build(file, Path(path), Report(file.places), registry, secrets, locked=locked)
+    return _build(file, Path(path), Report(file.places), registry, secrets, models, locked=locked)
 
 
 def _build(
-    file: StackFile, path: Path, report: Report, registry: Registry | None, secrets: Secrets, *, locked: bool
+    file: StackFile,
+    path: Path,
+    report: Report,
+    registry: Registry | None,
+    secrets: Secrets,
+    models: Models,
+    *,
+    locked: bool,
 ) -> Stack:
     if locked and report.problems:
         raise StackError(path, report.sorted())
@@ -76,7 +86,7 @@ def _build(
                 plugins = plugins.with_policy(file.policy)
             if locked:
                 refuse_drift(file, path, plugins)
-            stack = Builder(file, path, Maker(plugins, secrets, path.parent, report)).build()
+            stack = Builder(file, path, Maker(plugins, secrets, path.parent, report, models)).build()
         except PluginError as error:  # the policy is strict, and a plugin that nobody need use is not right
             report.add(str(error), ("plugins", "strict"))
         if stack is None:

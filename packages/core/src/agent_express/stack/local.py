@@ -9,6 +9,7 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 
 from ..distributions import brought_by
@@ -73,6 +74,14 @@ def distribution_of(module: str, folder: Path) -> str:
     if place is None or (folder.resolve() in place.resolve().parents and "site-packages" not in place.parts):
         return ""
     return brought_by(module)
+
+
+def is_findable(reference: str) -> bool:
+    """Whether there is a module that "module:attr" could be in; nothing is imported."""
+    try:
+        return find_spec(reference.partition(":")[0].partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _spec(module: str, folder: Path) -> ModuleSpec | None:

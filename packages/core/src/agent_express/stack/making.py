@@ -7,19 +7,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import BlockedPluginError, ExpressError, PluginError, SettingsError, UnknownPluginError, UseError
 from ..manifest import ManifestEntry
+from ..messages import Named
+from ..models import PROVIDERS
 from ..plugins import Plugin, PluginState, normal
 from ..references import import_attr, is_reference
 from ..registry import Registry
 from ..secrets import Secrets
 from ..settings import Settings
 from ..tools import Tool
-from .local import check_home
+from .local import check_home, is_findable
 from .positions import KeyPath
 from .problems import Report
+
+Models: TypeAlias = Callable[[str], Named | None]
+"""From the name of a model to the model; None where it is not known."""
+
+
+def nobody_knows(name: str) -> Named | None:
+    """Know no model."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +60,14 @@ class Maker:
         secrets: What resolves the secrets in settings.
         folder: The stack file's: where own code and files are looked for.
         report: Told of what goes wrong.
+        models: Knows models that no installed provider makes.
     """
 
-    def __init__(self, registry: Registry, secrets: Secrets, folder: Path, report: Report) -> None:
+    def __init__(
+        self, registry: Registry, secrets: Secrets, folder: Path, report: Report, models: Models = nobody_knows
+    ) -> None:
         self.registry, self.folder, self.report = registry, folder, report
-        self._secrets = secrets
+        self._secrets, self._models = secrets, models
         self.plugins = registry.plugins()
 
     def find(self, text: str, group: str, path: KeyPath) -> Found | None:
@@ -90,6 +103,12 @@ class Maker:
         if config:
             self.report.add(f"{found.text} takes no settings: it is {_kind(factory)}", path)
         return factory
+
+    def other_model(self, name: str, path: KeyPath) -> Any:
+        """The model *name* of a provider that is not installed: own code, or somebody else's; None: nobody knows it."""
+        if name.partition(":")[0] not in PROVIDERS and is_reference(name) and is_findable(name):
+            return self.make(Found(name, None, path), {}, path)
+        return self.attempt(name, path, path, lambda: self._models(name))
 
     def own(self, text: str, path: KeyPath) -> Any:
         """Import own code."""
