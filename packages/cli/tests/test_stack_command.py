@@ -326,6 +326,11 @@ def test_notes_never_fail(run: Any, write: Any) -> None:
     assert "secret-missing" not in run("check", env={"ACME_KEY": "x"}).stdout
 
 
+def test_a_kind_of_secret_that_nobody_knows_is_told(run: Any, write: Any) -> None:
+    write(f'{AGENT}[[use]]\nplugin = "acme.limit"\nconfig = {{ key = {{ vault = "shop/key" }} }}\n')
+    assert "no plugin knows secrets of the kind 'vault'" in run("check").stdout
+
+
 def test_a_stack_that_cannot_be_put_together_fails_with_all_its_problems(run: Any, write: Any) -> None:
     write(f'{AGENT}[[use]]\nplugin = "acme.limti"\n[[use]]\nplugin = "acme.limit"\nconfig = {{ most = "many" }}\n')
     done = run("check", "--json")

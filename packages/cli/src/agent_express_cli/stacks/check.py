@@ -23,6 +23,8 @@ from .text import EMPTY, Line, Span
 if TYPE_CHECKING:
     from agent_express.stack import Stack, StackProblem
 
+    from ..hosting.host import Host
+
 
 def check_file(page: Page, spec: str | None, profile: str, *, strict: bool) -> int:
     """Check a stack; the exit code says whether it holds.
@@ -54,9 +56,13 @@ def find(loaded: Loaded) -> list[Finding]:
         found += _others(loaded, loaded.stack)
     found += [
         Finding("secret-missing", Severity.NOTE, each, "the agent cannot be made without it", "set it where it runs")
-        for each in loaded.secrets.missing()
+        for each in loaded.secrets.missing(others=_others_know_secrets(loaded.host))
     ]
     return sorted(found, key=lambda each: tuple(Severity).index(each.severity))
+
+
+def _others_know_secrets(host: Host) -> bool:
+    return any(not each.startswith("agent-express-cli:") for each in host.implementers("resolve_secret"))
 
 
 def _lock(stack: Stack) -> list[Finding]:

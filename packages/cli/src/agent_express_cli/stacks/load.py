@@ -6,6 +6,7 @@ import difflib
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,14 +44,24 @@ class NoSecrets:
         self.asked.append(ref)
         return "not-read"
 
-    def missing(self) -> list[str]:
-        """Why a variable or a file that is wanted cannot be read; other stores are not asked."""
+    def missing(self, *, others: bool) -> list[str]:
+        """Why a secret that is wanted cannot be had, as far as that shows without asking anybody's store.
+
+        Args:
+            others: Whether plugins that are not of the command line itself know secrets: of which kinds, only they say.
+        """
         found: list[str] = []
         for ref in dict.fromkeys(self.asked):
+            scheme = ref.partition(":")[0]
             try:
-                resolve_secret(ref)
+                known = resolve_secret(ref) is not None or others
             except PluginError as error:
                 found.append(str(error))
+                continue
+            if scheme == "keyring" and find_spec("keyring") is None:
+                found.append("keyring is not installed: pip install keyring")
+            elif scheme != "keyring" and not known:
+                found.append(f"no plugin knows secrets of the kind {scheme!r}")
         return found
 
 
