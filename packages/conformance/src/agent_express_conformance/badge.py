@@ -48,7 +48,7 @@ def svg(report: Report) -> str:
 
 def write_badge(report: Report, path: Path) -> None:
     """Write the badge: the endpoint's JSON where *path* ends in ".json", else the picture."""
-    text = f"{json.dumps(endpoint(report), indent=2)}\n" if path.suffix == ".json" else svg(report)
+    text = f"{json.dumps(endpoint(report), indent=2)}\n" if path.suffix.lower() == ".json" else svg(report)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
 

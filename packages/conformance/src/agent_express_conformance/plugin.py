@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 _TESTS = {"test_middleware.py": "--middleware", "test_providers.py": "--provider"}
+_KINDS = {"middleware": "--middleware", "models": "--provider"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -21,6 +22,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if is_meant and not any(config.getoption(each) for each in _TESTS.values()):
         raise pytest.UsageError("say what to check: --middleware guards.cost-cap, or --provider openai")
     return None if config.getoption(option) else True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Refuse names that nothing can be checked under, all in one sentence, before a test is made of any."""
+    named = {kind: session.config.getoption(option) for kind, option in _KINDS.items()}
+    if any(named.values()):
+        from .wanted import wrong  # only now, see above
+
+        problems = wrong(named)
+        if problems:
+            raise pytest.UsageError("; ".join(problems))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -27,6 +27,7 @@ from agent_express.testing.stand_in import Reply
 
 from .checks import CHECKS
 from .failure import ConformanceError, told
+from .gate import permitted
 from .judge import judge
 from .report import Report, Result, Verdict
 from .subject import Published, Subject
@@ -158,9 +159,10 @@ class Provider:
         """The provider called *name*.
 
         Raises:
-            PluginError: There is none of that name, it may not be used, or its manifest cannot be read.
+            PluginError: There is none of that name, it may not be used, or its manifest cannot be read. Nothing of it
+                has been imported then.
         """
-        plugin = registry.find(name, "models")
+        plugin = permitted(name, "models", registry)
         manifest = registry.manifest(plugin)
         written: Mapping[str, Any] = manifest.exempt if manifest is not None else {}
         exempt = {check: reason if isinstance(reason, str) else "" for check, reason in written.items()}

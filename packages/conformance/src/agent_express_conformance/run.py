@@ -12,6 +12,7 @@ from agent_express.manifest import CONTRACT
 from agent_express.registry import Registry
 from agent_express.registry import registry as of_this_process
 
+from .checks.importing import survives, watched
 from .forms import Form, forms_of
 from .judge import judged
 from .report import Report, Result
@@ -39,7 +40,9 @@ def run_conformance(
 
     Raises:
         UnknownPluginError: There is none of that name; says what is near.
-        PluginError: It may not be used, it is broken, or there is no kit for that kind.
+        PluginError: Nothing can be checked: it may not be used, its entry point names nothing, its manifest cannot be
+            read, a hook beside it is broken, or there is no kit for that kind. A module that cannot be imported is in
+            the report: the check "light-import" has failed, and what needs the module was not run.
     """
     found = registry or of_this_process()
     if kind == "models":
@@ -49,7 +52,20 @@ def run_conformance(
     if kind != "middleware":
         raise PluginError(f"there is no kit for the kind {kind!r}; there are kits for {' and '.join(KINDS)}")
     subject = installed(name, found, **options)
-    return check_subject(subject, told, forms_of(subject))
+    return check_subject(subject, told, further(subject))
+
+
+def further(subject: Subject) -> Sequence[Form]:
+    """The further forms of *subject*; none where its module cannot be imported, which a check reports.
+
+    Raises:
+        PluginError: The module has not what the entry point names, or a hook that names forms cannot be asked.
+    """
+    published = subject.published
+    if published is None or not survives(published) or watched(published)["error"]:
+        return ()
+    published.registry.load(published.plugin)
+    return forms_of(subject)
 
 
 def check_subject(

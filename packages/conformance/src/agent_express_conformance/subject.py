@@ -13,6 +13,8 @@ from agent_express.middleware import HOOKS, Entry, Usable
 from agent_express.plugins import Plugin
 from agent_express.registry import Registry
 
+from .gate import permitted
+
 SLOWEST = 1_000.0
 """How many times the cost of a layer that does nothing a middleware's own time may be, unless its author says more."""
 
@@ -92,9 +94,10 @@ def installed(name: str, registry: Registry, **options: Any) -> Subject:
     """The subject that an installed middleware is.
 
     Raises:
-        PluginError: There is none of that name, it may not be used, or its manifest cannot be read.
+        PluginError: There is none of that name, it may not be used, or its manifest cannot be read. Nothing of it has
+            been imported then.
     """
-    plugin = registry.find(name, "middleware")
+    plugin = permitted(name, "middleware", registry)
     manifest = registry.manifest(plugin)
     example = dict(manifest.example or {}) if manifest is not None else {}
     raw: Mapping[str, Any] = manifest.raw if manifest is not None else {}

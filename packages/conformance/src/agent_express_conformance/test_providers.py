@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from agent_express.errors import PluginError
 from agent_express.registry import registry
 
 from .failure import ConformanceError
@@ -23,10 +22,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def provider(request: pytest.FixtureRequest) -> Provider:
     """The installed provider of that name."""
-    try:
-        return Provider.installed(request.param, registry())
-    except PluginError as error:
-        pytest.fail(str(error), pytrace=False)
+    return Provider.installed(request.param, registry())
 
 
 def _test(name: str) -> Callable[[Provider], None]:
