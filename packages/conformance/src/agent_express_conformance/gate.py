@@ -1,4 +1,4 @@
-"""Whether a plugin may be checked at all: nothing of one that may not be used is imported, here or in another process."""
+"""Whether a plugin may be checked at all: of one that may not be used nothing is imported, by no process."""
 
 from __future__ import annotations
 

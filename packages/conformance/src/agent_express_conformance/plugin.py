@@ -26,14 +26,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """Refuse names that nothing can be checked under, all in one sentence, before a test is made of any."""
+    """Refuse names that nothing can be checked under, a line for each, before a test is made of any."""
     named = {kind: session.config.getoption(option) for kind, option in _KINDS.items()}
     if any(named.values()):
         from .wanted import wrong  # only now, see above
 
         problems = wrong(named)
         if problems:
-            raise pytest.UsageError("; ".join(problems))
+            raise pytest.UsageError(*problems)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
