@@ -97,7 +97,7 @@ class Site:
     def pytest(self, *args: str, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run the kit under pytest."""
         return self.run(
-            *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "--pyargs"),
+            *("-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs"),
             *("agent_express_conformance", *args),
             **options,
         )
@@ -235,7 +235,6 @@ def test_names_that_cannot_be_checked_are_a_usage_error_with_a_line_for_each(sit
     names = [option for name in WHY for option in ("--middleware", name)]
     run = site.pytest(*names, "--provider", "shopmodel")
     assert run.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "no tests ran" in run.stdout
     lines = [line.removeprefix("ERROR: ") for line in run.stderr.splitlines() if line.startswith("ERROR: ")]
     expected = [*WHY.values(), "shopmodel cannot be used"]
     assert len(lines) == len(expected)
