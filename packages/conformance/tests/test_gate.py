@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent_express.errors import AmbiguousPluginError, BlockedPluginError, IncompatiblePluginError, PluginError
+from agent_express.errors import (
+    AmbiguousPluginError,
+    BlockedPluginError,
+    BrokenPluginError,
+    IncompatiblePluginError,
+    PluginError,
+)
 from agent_express.plugins import Policy
 from agent_express.registry import Registry
 from agent_express.testing.distributions import write_distribution
@@ -81,3 +87,19 @@ def test_a_plugin_whose_import_failed_before_is_checked_again(offer: Any, seen: 
     [failed] = run_conformance("gate.broken", registry=found).of(Verdict.FAILED)
     assert failed.name == "light-import"
     assert "ZeroDivisionError" in failed.reason
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("source", ["raise SystemExit(3)", "raise KeyboardInterrupt", "import os; os._exit(3)"])
+def test_a_module_that_ends_the_interpreter_is_a_failed_check_and_ends_another(
+    offer: Any, kind: str, source: str
+) -> None:
+    report = run_conformance("gate.ends", kind=kind, registry=offer("gate.ends", "ends", source))
+    assert [each.name for each in report.of(Verdict.FAILED)] == ["light-import"]
+    assert {each.reason for each in report.of(Verdict.NOT_RUN)} == {"light-import has to pass first"}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_an_entry_point_that_names_nothing_is_an_error(offer: Any, kind: str) -> None:
+    with pytest.raises(BrokenPluginError, match="gate_lacks has no 'It'"):
+        run_conformance("gate.lacks", kind=kind, registry=offer("gate.lacks", "lacks"))

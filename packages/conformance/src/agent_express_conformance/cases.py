@@ -19,6 +19,7 @@ from agent_express.registry import registry
 from .checks import CHECKS, Check
 from .failure import ConformanceError
 from .judge import Trouble, judge, trouble_of
+from .reach import unreached
 from .report import Verdict
 from .subject import SLOWEST, Subject, installed, many
 
@@ -84,7 +85,7 @@ class MiddlewareConformance:
     @cached_property
     def trouble(self) -> Trouble | None:
         """Why nothing can be run, where that is so."""
-        return trouble_of(self.subject)
+        return unreached(self.subject) or trouble_of(self.subject)
 
 
 def _test(check: Check) -> Callable[[MiddlewareConformance], None]:

@@ -29,6 +29,7 @@ from .checks import CHECKS
 from .failure import ConformanceError, told
 from .gate import permitted
 from .judge import judge
+from .reach import unreached
 from .report import Report, Result, Verdict
 from .subject import Published, Subject
 
@@ -176,15 +177,23 @@ class Provider:
         return cls(subject, plugin.target.partition(":")[0].partition(".")[0], exempt)
 
     def results(self, only: str = "") -> Iterator[Result]:
-        """How the checks come out, or *only* one of them."""
+        """How the checks come out, or *only* one of them.
+
+        Raises:
+            PluginError: The provider's module has not what the entry point names.
+        """
+        trouble = unreached(self.subject)
         for check in CHECKS:
             if check.name in OF_PACKAGES and only in ("", check.name):
-                yield judge(check, self.subject)
+                yield judge(check, self.subject, trouble)
         if only in OF_PACKAGES:
             return
         reason = self.exempt.get(KIT, "").strip()
         if reason:
             yield Result(KIT, PASSES, Verdict.EXEMPT, reason)
+            return
+        if trouble:
+            yield Result(KIT, PASSES, Verdict.NOT_RUN, f"{trouble.check} has to pass first")
             return
         try:
             kits = self._kits()
@@ -228,7 +237,8 @@ def run_provider(name: str, registry: Registry, said: Callable[[Result], object]
     """Run the kit on an installed provider that ships what it needs.
 
     Raises:
-        PluginError: There is none of that name, it may not be used, or its manifest cannot be read.
+        PluginError: There is none of that name, it may not be used, its manifest cannot be read, or its entry point
+            names nothing.
     """
     provider = Provider.installed(name, registry)
     results: list[Result] = []

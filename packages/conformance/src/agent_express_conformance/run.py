@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,9 @@ from agent_express.manifest import CONTRACT
 from agent_express.registry import Registry
 from agent_express.registry import registry as of_this_process
 
-from .checks.importing import survives, watched
 from .forms import Form, forms_of
-from .judge import judged
+from .judge import Trouble, checks_for, judge, judged
+from .reach import unreached
 from .report import Report, Result
 from .subject import Subject, installed
 
@@ -61,11 +61,7 @@ def further(subject: Subject) -> Sequence[Form]:
     Raises:
         PluginError: The module has not what the entry point names, or a hook that names forms cannot be asked.
     """
-    published = subject.published
-    if published is None or not survives(published) or watched(published)["error"]:
-        return ()
-    published.registry.load(published.plugin)
-    return forms_of(subject)
+    return () if unreached(subject) else forms_of(subject)
 
 
 def check_subject(
@@ -74,7 +70,8 @@ def check_subject(
     """Run the kit on *subject*, and on further forms of it."""
     results: list[Result] = []
     for case, each in (("", subject), *((form.name, form.subject) for form in forms)):
-        for found in judged(each):
+        trouble = unreached(each)
+        for found in _unreached(each, trouble) if trouble else judged(each):
             result = replace(found, case=case)
             results.append(result)
             told(result)
@@ -89,6 +86,11 @@ def check_subject(
         tuple(results),
         subject.figures,
     )
+
+
+def _unreached(subject: Subject, trouble: Trouble) -> Iterator[Result]:
+    """The results where the module cannot be imported."""
+    return (judge(check, subject, trouble) for check in checks_for(subject))
 
 
 def core_version() -> str:

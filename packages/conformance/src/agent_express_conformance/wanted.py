@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from agent_express.errors import PluginError
 from agent_express.registry import Registry, registry
 
+from .reach import unreached
 from .run import further
 from .subject import installed
 
@@ -30,7 +31,7 @@ def _wrong(kind: str, name: str, found: Registry) -> str:
         if kind == "models":
             from .provider import Provider  # it takes a while
 
-            Provider.installed(name, found)
+            unreached(Provider.installed(name, found).subject)
         else:
             further(installed(name, found))
     except PluginError as error:
