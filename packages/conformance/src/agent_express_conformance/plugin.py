@@ -27,7 +27,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Refuse names that nothing can be checked under, a line for each, before a test is made of any."""
-    named = {kind: session.config.getoption(option) for kind, option in _KINDS.items()}
+    named = {kind: session.config.getoption(option) or [] for kind, option in _KINDS.items()}
     if any(named.values()):
         from .wanted import wrong  # only now, see above
 
