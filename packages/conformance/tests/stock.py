@@ -51,11 +51,25 @@ FLAWED: Mapping[str, str] = {
     "one_for_all": "signatures",
     "SaysOtherHooks": "manifest",
     "HidesItsState": "manifest",
+    "HasNoManifest": "manifest",
+    "NeedsItsManifest": "manifest",
     "DisposesOnce": "lifecycle",
     "OpensOnce": "lifecycle",
     "ForgetsTheFirst": "lifecycle",
     "LeavesHalfAnInit": "lifecycle",
     "CannotBeOpened": "lifecycle",
+    "LeavesAThread": "lifecycle",
+    "FailsEachTurn": "ordinary-turns",
+    "FailsEachModelCall": "ordinary-turns",
+    "FailsEachToolCall": "ordinary-turns",
+    "FailsAtTheFirstDelta": "ordinary-turns",
+    "FailsLater": "ordinary-turns",
+    "KeepsWhereNothingCanBe": "ordinary-turns",
+    "KeepsWhatDoesNotFit": "ordinary-turns",
+    "CallsWhatIsNotThere": "ordinary-turns",
+    "StopsEachTurn": "lets-through",
+    "StopsTheSecondTurn": "lets-through",
+    "RefusesEachTool": "lets-through",
     "AsksAgain": "next-once",
     "CallsNextTwice": "next-once",
     "RetriesModels": "next-once",
@@ -64,6 +78,9 @@ FLAWED: Mapping[str, str] = {
     "Shouts": "result-passes",
     "ForgetsToReturn": "result-passes",
     "FailsAfterwards": "result-passes",
+    "FailsAfterwardsLater": "result-passes",
+    "StreamsOtherText": "result-passes",
+    "StreamsNothing": "result-passes",
     "Swallows": "exception-passes",
     "Disguises": "exception-passes",
     "StreamSwallows": "exception-passes",
@@ -80,6 +97,7 @@ FLAWED: Mapping[str, str] = {
     "Whispers": "declared-only",
     "WhispersInTheStream": "declared-only",
     "KeepsInSecret": "declared-only",
+    "KeepsInSecretLater": "declared-only",
     "BringsATool": "declared-only",
     "BringsAToolLater": "declared-only",
     "Writes": "permissions",
@@ -91,11 +109,13 @@ FLAWED: Mapping[str, str] = {
     "AsksForTheMoon": "permissions",
     "KeepsOnSelf": "sessions-apart",
     "CountsForAll": "sessions-apart",
+    "ClosesForAll": "sessions-apart",
     "LooksWhoListens": "run-is-stream",
     "SkipsWhereNobodyListens": "run-is-stream",
     "SpeaksThroughContext": "order-free",
     "LooksAtTheStack": "order-free",
     "TakesItsTime": "own-time",
+    "WaitsForNothing": "own-time",
 }
 
 _MODULES = {
@@ -115,6 +135,8 @@ _DECLARED: Mapping[str, Mapping[str, Any]] = {
     "AsksForTheMoon": {"permissions": ["moon"]},
     "RefusesItsExample": {"example": {"limit": 11}},
 }
+
+_SILENT = ("HasNoManifest", "NeedsItsManifest")  # the manifest says nothing of them
 
 _WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "SaysOtherHooks": {"hooks": ["turn"]},
@@ -147,7 +169,10 @@ def write_shop(folder: Path) -> None:
         DIST,
         entry_points={"middleware": {name_of(thing): target_of(thing) for thing in things}},
         modules=sources,
-        manifest={"contract": 1, "entries": {name_of(thing): _entry(thing, folder) for thing in things}},
+        manifest={
+            "contract": 1,
+            "entries": {name_of(thing): _entry(thing, folder) for thing in things if thing not in _SILENT},
+        },
         package=PACKAGE,
     )
 

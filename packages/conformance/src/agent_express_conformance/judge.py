@@ -47,7 +47,7 @@ def trouble_of(subject: Subject) -> Trouble | None:
     try:
         subject.make()
     except Exception:
-        return Trouble(Stage.IMPORTED, "signatures" if published is None else "settings")
+        return Trouble(Stage.IMPORTED, _reports_on_making(subject))
     try:
         scene = Scene(subject)
     except UseError:
@@ -63,6 +63,15 @@ def trouble_of(subject: Subject) -> Trouble | None:
     except Exception:
         return Trouble(Stage.USED, "lifecycle")
     return None
+
+
+def _reports_on_making(subject: Subject) -> str:
+    """The check that tells why none can be made: without a manifest there is no example to make one of."""
+    published = subject.published
+    if published is None:
+        return "signatures"
+    lacks_example = published.manifest is None and published.registry.settings(published.plugin).required
+    return "manifest" if lacks_example else "settings"
 
 
 def checks_for(subject: Subject) -> tuple[Check, ...]:

@@ -46,6 +46,11 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         self._jumps = _Selector()
         super().__init__(self._jumps)
 
+    @property
+    def waited(self) -> float:
+        """Seconds that its clock has jumped over: how long everybody would have waited."""
+        return self._jumps.jumped
+
     def time(self) -> float:
         """Seconds of the loop's own clock."""
         return time.monotonic() + self._jumps.jumped

@@ -41,6 +41,7 @@ class Passage:
         given: What the inside gave, call by call: a result or an exception.
         result: What came out; None while it runs and where it failed.
         error: What came out instead.
+        about: The name of the tool, of a tool call.
     """
 
     level: str
@@ -49,6 +50,7 @@ class Passage:
     given: list[Any] = field(default_factory=list[Any])
     result: Any = None
     error: BaseException | None = None
+    about: str = ""
 
 
 _here: dict[str, ContextVar[Passage | None]] = {
@@ -87,7 +89,7 @@ class Outer:
         return result
 
     async def _around(self, level: str, ctx: TurnContext, next: Next[Any]) -> Any:
-        passage = Passage(level, ctx.session_id)
+        passage = Passage(level, ctx.session_id, about=ctx.call.name if isinstance(ctx, ToolContext) else "")
         self.passages.append(passage)
         before = _here[level].set(passage)
         try:

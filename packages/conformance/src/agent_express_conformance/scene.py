@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_express import Agent, End, Event, Message, ModelRequest, Session, Tool, ToolCall, tool
+from agent_express import Agent, End, Event, Message, ModelRequest, Session, TextDelta, Tool, ToolCall, tool
+from agent_express.events import ToolReturned
 from agent_express.messages import Text
 from agent_express.middleware import Entry, Usable
 from agent_express.testing import FunctionModel, Say, snapshot
@@ -40,11 +41,13 @@ class Outcome:
         answer: The answer's text; empty without one.
         error: What was raised instead, by kind and text; empty without.
         raised: The error itself.
+        streamed: What the deltas of its last answer add up to; None where nobody listened.
     """
 
     answer: str = ""
     error: str = ""
     raised: Exception | None = None
+    streamed: str | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Outcome) and (self.answer, self.error) == (other.answer, other.error)
@@ -134,9 +137,13 @@ async def run(session: Session, text: str, *, stream: bool = False) -> Outcome:
         if not stream:
             return Outcome((await session.run(text)).text)
         async with session.stream(text) as events:
-            async for _ in events:
-                pass
-            return Outcome(events.answer.text)
+            streamed = ""
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    streamed += event.text
+                elif isinstance(event, ToolReturned):  # what was said before it is no part of the answer
+                    streamed = ""
+            return Outcome(events.answer.text, streamed=streamed)
     except Exception as error:
         return Outcome(error=told(error), raised=error)
 

@@ -15,7 +15,7 @@ from agent_express.registry import Registry
 
 from .gate import permitted
 
-SLOWEST = 1_000.0
+SLOWEST = 100.0
 """How many times the cost of a layer that does nothing a middleware's own time may be, unless its author says more."""
 
 

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from contextvars import ContextVar
@@ -123,6 +124,17 @@ class SaysOtherHooks(Plain):
     """Say in its manifest that it has a turn hook."""
 
 
+class HasNoManifest(Plain):
+    """Be published without a manifest."""
+
+
+class NeedsItsManifest(Plain):
+    """Need a setting, and have no manifest with an example of it."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+
 class HidesItsState(Plain):
     """Leave its state out of its manifest."""
 
@@ -204,6 +216,117 @@ class CannotBeOpened(Plain):
         raise RuntimeError("there is no server")
 
 
+class LeavesAThread(Plain):
+    """Start a thread that nobody ends."""
+
+    over: ClassVar[threading.Event] = threading.Event()  # the test sets it when all is over
+
+    async def init(self, ctx: AgentContext) -> None:
+        threading.Thread(target=self.over.wait, daemon=True).start()
+
+
+# --- ordinary-turns -------------------------------------------------------------------------------
+
+
+class FailsEachTurn(Plain):
+    """Fail before anything has happened."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        raise LookupError("the book is not open")
+
+
+class FailsEachModelCall(Middleware):
+    """Fail before the model is called."""
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        raise LookupError("the book is not open")
+
+
+class FailsEachToolCall(Plain):
+    """Fail before the tool is called."""
+
+    async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
+        raise LookupError("the book is not open")
+
+
+class FailsAtTheFirstDelta(Plain):
+    """Fail in the midst of a stream."""
+
+    async def model(  # type: ignore[override]
+        self, ctx: ModelContext, next: Next[ModelResponse]
+    ) -> AsyncIterator[Event | End[ModelResponse]]:
+        async for event in next():
+            yield event
+            if isinstance(event, TextDelta):
+                raise LookupError("the book is not open")
+
+
+class FailsLater(Plain):
+    """Fail in every turn but the first."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        if ctx.turn_index > 0:
+            raise LookupError("the book is not open any more")
+        await next()
+
+
+class KeepsWhereNothingCanBe(Plain):
+    """Write state that it does not declare, in a way that there is not."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        ctx.state["hidden"] = 1  # type: ignore[index]
+        await next()
+
+
+class KeepsWhatDoesNotFit(Plain):
+    """Write text where it has declared a number."""
+
+    class Counted(BaseModel):
+        """What it counts."""
+
+        count: int = 0
+
+    state = Counted
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        ctx.state[self].count = "many"  # type: ignore[assignment]
+        await next()
+
+
+class CallsWhatIsNotThere(Middleware):
+    """Add a tool in a model call, which has no method for that."""
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        ctx.add_tool(Plain)  # type: ignore[attr-defined]
+        return await next()
+
+
+# --- lets-through ---------------------------------------------------------------------------------
+
+
+class StopsEachTurn(Plain):
+    """Abort whatever is asked."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        ctx.abort("not today")
+
+
+class StopsTheSecondTurn(Plain):
+    """Have a limit that no conversation keeps."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        if ctx.turn_index > 0:
+            ctx.abort("one turn is enough")
+        await next()
+
+
+class RefusesEachTool(Plain):
+    """Deny every call of a tool."""
+
+    async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
+        return ctx.deny("not today")
+
+
 # --- next-once ------------------------------------------------------------------------------------
 
 
@@ -275,6 +398,32 @@ class FailsAfterwards(Plain):
     async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
         await next()
         raise LookupError("the book is not open")
+
+
+class FailsAfterwardsLater(Plain):
+    """Fail after all went well, in every turn but the first."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        await next()
+        if ctx.turn_index > 0:
+            raise LookupError("the book is not open any more")
+
+
+class StreamsOtherText(Middleware):
+    """Change the deltas and not the answer."""
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> AsyncIterator[Event | End[ModelResponse]]:
+        async for event in next():
+            yield TextDelta(f"{event.text}!") if isinstance(event, TextDelta) else event
+
+
+class StreamsNothing(Middleware):
+    """Drop the deltas and hand on the answer."""
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> AsyncIterator[Event | End[ModelResponse]]:
+        async for event in next():
+            if not isinstance(event, TextDelta):
+                yield event
 
 
 # --- exception-passes -----------------------------------------------------------------------------
@@ -473,6 +622,15 @@ class KeepsInSecret(Plain):
         await next()
 
 
+class KeepsInSecretLater(Plain):
+    """Write state that it does not declare, in the third turn."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        if ctx.turn_index > 1:
+            ctx.state.hidden = 1
+        await next()
+
+
 class BringsATool(Plain):
     """Register a tool that it does not declare."""
 
@@ -580,9 +738,28 @@ class CountsForAll(Plain):
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
         self.calls += 1
-        if self.calls > 4:
+        if self.calls > 5:
             ctx.abort("too many calls")
         return await next()
+
+
+class ClosesForAll(Plain):
+    """Close at the end of one session what all of them use."""
+
+    def __init__(self) -> None:
+        self.book: list[str] | None = None
+
+    async def init(self, ctx: AgentContext) -> None:
+        self.book = []
+
+    async def session(self, ctx: SessionContext, next: Next[None]) -> None:
+        await next()
+        self.book = None
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        if self.book is None:
+            raise LookupError("the book is closed")
+        await next()
 
 
 # --- run-is-stream --------------------------------------------------------------------------------
@@ -660,4 +837,12 @@ class TakesItsTime(Plain):
 
     async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
         TakesItsTime.now += 3_600.0
+        return await next()
+
+
+class WaitsForNothing(Plain):
+    """Wait half a second in each model call."""
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> ModelResponse:
+        await asyncio.sleep(0.5)
         return await next()

@@ -13,6 +13,7 @@ from .cost import own_time
 from .importing import light_import
 from .lifecycle import opens_and_closes
 from .manifest import exemptions, manifest_is_true, settings_round_trip
+from .ordinary import turns_are_let_through, turns_succeed
 from .passing import cancel_passes, end_passes, exception_passes, next_once, result_passes
 from .permissions import permissions
 from .sessions import sessions_apart
@@ -63,6 +64,8 @@ CHECKS = (
     Check("signatures", "its hooks are written as use takes them", signatures, Stage.MADE),
     Check("manifest", "the manifest says what the code is", manifest_is_true, Stage.USED, installed=True),
     Check("lifecycle", "it can be opened and closed again also after a failure", opens_and_closes, Stage.USED),
+    Check("ordinary-turns", "an ordinary turn succeeds with it", turns_succeed),
+    Check("lets-through", "it stops no ordinary turn", turns_are_let_through),
     Check("next-once", "it calls next at most once", next_once),
     Check("result-passes", "a result passes through it", result_passes),
     Check("exception-passes", "an exception passes through it", exception_passes),

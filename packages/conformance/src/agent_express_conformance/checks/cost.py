@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from agent_express import Agent, ModelRequest, tool
@@ -11,16 +13,21 @@ from agent_express.middleware import Usable
 from agent_express.testing import FunctionModel, call
 
 from ..failure import fail
+from ..loop import JumpingLoop
 from ..probes import LEVELS, Flowing, Quiet
 from ..scene import Scene, run, stand_ins
 from ..subject import Subject
 
-TURNS, SAMPLES = 10, 10
+TURNS, SAMPLES, ROUNDS = 10, 10, 3
 _LEAST = 2e-6  # seconds: what an idle layer costs at least; below that a difference is noise
+_ALWAYS_ALLOWED = 5e-4  # seconds of a turn, whatever an idle layer costs
 
 
 async def own_time(subject: Subject) -> None:
-    """Its own time in a turn, of two model calls and a tool call, stays within so many times that of an idle layer."""
+    """Its own time in a turn, of two model calls and a tool call, stays within so many times that of an idle layer.
+
+    Waiting counts, on the clock of the loop. What takes too long is measured again: a busy machine is no fault.
+    """
     hooks = Scene(subject).entry.hooks
     levels = [level for level in LEVELS if level in hooks]
     if not levels:
@@ -28,18 +35,44 @@ async def own_time(subject: Subject) -> None:
         return
     streams = any(inspect.isasyncgenfunction(hooks[level]) for level in levels)
     kind = Flowing if streams else Quiet
-    least = [float("inf")] * 3
-    for _ in range(SAMPLES):  # in turns, so that what else the machine does meets all three
-        for place, stack in enumerate(([], [_only(kind, levels)], _stack(subject))):
-            least[place] = min(least[place], await _timed(subject, stack))
-    noop, own = max(_LEAST, least[1] - least[0]), max(0.0, least[2] - least[0])
-    subject.figures["own microseconds per turn"] = round(own * 1e6, 3)
-    subject.figures["times a no-op layer"] = round(own / noop, 2)
-    if own > subject.slowest * noop:
+    least = [_Spent(float("inf"), float("inf"))] * 3
+    for _ in range(ROUNDS):
+        for _ in range(SAMPLES):  # in turns, so that what else the machine does meets all three
+            for place, stack in enumerate(([], [_only(kind, levels)], _stack(subject))):
+                least[place] = least[place].or_less(await _timed(subject, stack))
+        noop, working = max(_LEAST, least[1].working - least[0].working), least[2].working - least[0].working
+        own = max(0.0, working) + max(0.0, least[2].waiting - least[0].waiting)
+        bound = max(_ALWAYS_ALLOWED, subject.slowest * noop)
+        subject.figures["own microseconds per turn"] = round(own * 1e6, 3)
+        subject.figures["times a no-op layer"] = round(own / noop, 2)
+        if own <= bound:
+            return
+    if least[2].waiting > bound:
         fail(
-            f"{subject.name} takes {own * 1e6:,.0f} µs of a turn for itself, {own / noop:,.0f} times a layer that does "
-            f"nothing, expected at most {subject.slowest:,.0f} times: move work out of the hooks, into init or a thread"
+            f"{subject.name} waits {least[2].waiting:,.3f} s in each ordinary turn, expected less than "
+            f"{bound:,.4f} s: wait only where there is something to wait for, or say in exempt what it is"
         )
+    fail(
+        f"{subject.name} takes {own * 1e6:,.0f} µs of a turn for itself, {own / noop:,.0f} times a layer that does "
+        f"nothing, expected at most {bound * 1e6:,.0f} µs ({subject.slowest:,.0f} times, and 500 µs in any case): move "
+        "work out of the hooks, into init or a thread"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """The seconds of a turn.
+
+    Attributes:
+        working: On the clock on the wall.
+        waiting: On the clock of the loop, which jumps over it.
+    """
+
+    working: float
+    waiting: float
+
+    def or_less(self, other: _Spent) -> _Spent:
+        return _Spent(min(self.working, other.working), min(self.waiting, other.waiting))
 
 
 def _only(kind: Callable[[], Any], levels: list[str]) -> Any:
@@ -55,15 +88,17 @@ def _stack(subject: Subject) -> list[Usable]:
     return [*subject.outside(), *outside, thing, *inside, *subject.inside()]
 
 
-async def _timed(subject: Subject, stack: list[Usable]) -> float:
-    """The seconds of one turn."""
+async def _timed(subject: Subject, stack: list[Usable]) -> _Spent:
+    """What one turn takes."""
+    loop = asyncio.get_running_loop()
+    jumped: Callable[[], float] = (lambda: loop.waited) if isinstance(loop, JumpingLoop) else (lambda: 0.0)
     agent = Agent(FunctionModel(_reply, suspend=False), tools=[look], use=stack)
     async with agent, agent.session() as session:
         await run(session, "Look.")
-        begun = subject.clock()
+        begun, before = subject.clock(), jumped()
         for _ in range(TURNS):
             await run(session, "Look.")
-        return (subject.clock() - begun) / TURNS
+        return _Spent((subject.clock() - begun) / TURNS, (jumped() - before) / TURNS)
 
 
 @tool(name="conformance_look")

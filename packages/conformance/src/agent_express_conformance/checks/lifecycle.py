@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,14 +12,32 @@ from typing import Any
 from agent_express.testing import no_leaks
 
 from ..failure import ConformanceError, fail, told
+from ..loop import run as run_in_loop
 from ..probes import FailsToOpen, FaultError
 from ..scene import Outcome, Scene, question, run
 from ..stepping import Strike
 from ..subject import Subject
 
 
-async def opens_and_closes(subject: Subject) -> None:
+_THREADS_MAY_TAKE = 1.0
+"""Real seconds in which a thread that was told to end may do so."""
+
+
+def opens_and_closes(subject: Subject) -> None:
     """`init` and `dispose` may be called again, and a half-done `init` leaves nothing."""
+    before = set(threading.enumerate())
+    run_in_loop(_opens_and_closes(subject))  # a loop of its own, which ends the threads that it has lent
+    gc.collect()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(_THREADS_MAY_TAKE)
+        if thread.is_alive():
+            fail(
+                f"{subject.name}, opened, used and closed, leaves the thread {thread.name!r} running: dispose ends and "
+                "joins the threads that init or a hook has started"
+            )
+
+
+async def _opens_and_closes(subject: Subject) -> None:
     await _dispose_alone(subject)
     await _again(subject)
     await _twice_at_once(subject)

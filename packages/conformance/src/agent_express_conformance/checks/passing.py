@@ -13,6 +13,7 @@ from ..failure import fail, is_refusal, owner_of, told
 from ..probes import LEVELS, FaultError, Passage
 from ..scene import Outcome, Scene, question, run
 from ..subject import Subject
+from .ordinary import Turn, after_success, ordinary_turns
 
 _THING = {"turn": "turn", "model": "model call", "tool": "tool call"}
 
@@ -50,22 +51,34 @@ async def next_once(subject: Subject) -> None:
 
 async def result_passes(subject: Subject) -> None:
     """What comes out is what went in, where nothing gives a reason to change it."""
-    scene = Scene(subject)
-    outcome = await _one_turn(scene)
-    for passage in scene.outer.passages:
-        last = passage.given[-1] if passage.given else None
-        if last is None or isinstance(last, BaseException):
-            continue
-        if passage.error is not None:
-            _complain_of(subject, passage, passage.error)
-        elif not _same(passage.result, last):
-            fail(
-                f"{subject.name}.{passage.level} was given {_short(last)} and gave {_short(passage.result)}; a plain "
-                f"{_THING[passage.level]} is expected to pass unchanged: return what next() gave, or say in exempt why "
-                "it changes everything"
-            )
-    if isinstance(outcome.raised, HookError):  # of a hook that got nothing from further in
-        _complain_of(subject, None, outcome.raised)
+    async for turn in ordinary_turns(subject):
+        for passage in filter(after_success, turn.passages):
+            last = passage.given[-1]
+            if passage.error is not None:
+                _complain_of(subject, passage, passage.error)
+            elif not _same(passage.result, last):
+                fail(
+                    f"{subject.name}.{passage.level} was given {_short(last)} and gave {_short(passage.result)}; a "
+                    f"plain {_THING[passage.level]} is expected to pass unchanged: return what next() gave, or say in "
+                    "exempt why it changes everything"
+                )
+        if isinstance(turn.outcome.raised, HookError):  # of a hook that got nothing from further in
+            _complain_of(subject, None, turn.outcome.raised)
+        _compare_stream(subject, turn)
+
+
+def _compare_stream(subject: Subject, turn: Turn) -> None:
+    """What whoever listens has read must be the answer, where the model has said it just once."""
+    calls = [passage for passage in turn.passages if passage.level == "model"]
+    if turn.outcome.raised is not None or not calls or not after_success(calls[-1]):
+        return
+    read = turn.outcome.streamed
+    if read is not None and read != turn.outcome.answer and all(passage.entered <= 1 for passage in turn.passages):
+        fail(
+            f"{subject.name}: the deltas of {turn.where}, add up to {read!r} and the answer is "
+            f"{turn.outcome.answer!r}, expected the same text: yield each delta that next() gives, or deliver what the "
+            "changed ones say; what holds text back yields it before the End"
+        )
 
 
 def _complain_of(subject: Subject, passage: Passage | None, error: BaseException) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from agent_express.events import dump
 from agent_express.testing import snapshot
 
-from ..alike import noise, without
+from ..alike import Path, noise, without
 from ..failure import fail
 from ..scene import AGAIN, Outcome, Scene, question, run
 from ..subject import Subject
@@ -46,13 +46,21 @@ class _Meeting:
 
 
 async def sessions_apart(subject: Subject) -> None:
-    """Nothing of one session is seen in the other, and both end as they would alone."""
+    """Nothing of one session is seen in the other, at once or one after the other; both end as they would alone."""
     alone = [(await _sessions(subject, [word]))[0] for word in WORDS]
     once_more = [(await _sessions(subject, [word]))[0] for word in WORDS]
     both = await _sessions(subject, list(WORDS))
-    advice = "one object serves all sessions: keep what belongs to one in ctx.state, not on self"
+    in_turn = await _sessions(subject, list(WORDS), at_once=False)
     chances = [noise(one.state, other.state) for one, other in zip(alone, once_more, strict=True)]
-    for word, other, single, mixed, chance in zip(WORDS, reversed(WORDS), alone, both, chances, strict=True):
+    for when, found in (("while another session runs", both), ("after another session", in_turn)):
+        _compare(subject, when, alone, found, chances)
+
+
+def _compare(
+    subject: Subject, when: str, alone: list[_Told], found: list[_Told], chances: list[frozenset[Path]]
+) -> None:
+    advice = "one object serves all sessions: keep what belongs to one in ctx.state, not on self"
+    for word, other, single, mixed, chance in zip(WORDS, reversed(WORDS), alone, found, chances, strict=True):
         if other in mixed.text:
             at = mixed.text.index(other)
             fail(
@@ -66,14 +74,17 @@ async def sessions_apart(subject: Subject) -> None:
         ):
             if one != two:
                 fail(
-                    f"{subject.name}: of the session about {word} the {what} {_short(two)} while another session runs, "
+                    f"{subject.name}: of the session about {word} the {what} {_short(two)} {when}, "
                     f"and {_short(one)} alone; {advice}"
                 )
 
 
-async def _sessions(subject: Subject, words: list[str]) -> list[_Told]:
-    """Run one session for each word, all at once, over one object."""
+async def _sessions(subject: Subject, words: list[str], *, at_once: bool = True) -> list[_Told]:
+    """Run one session for each word, all at once or one after the other, over one object."""
     scene, meeting = Scene(subject, one_by_one=True), _Meeting(len(words))
+    if not at_once:
+        async with scene.agent:
+            return [await _session(scene, word) for word in words]
 
     async def meet() -> None:
         for level in ("turn", "model", "tool"):

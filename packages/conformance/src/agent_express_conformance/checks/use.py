@@ -9,8 +9,9 @@ from agent_express.errors import EventError, StateError, UseError
 from agent_express.testing import FunctionModel
 
 from ..failure import fail, told
-from ..scene import AGAIN, OWN_TOOLS, Scene, question, run
+from ..scene import AGAIN, OWN_TOOLS, Outcome, Scene, question, run
 from ..subject import Subject
+from .ordinary import ordinary_turns
 
 
 def signatures(subject: Subject) -> None:
@@ -31,15 +32,13 @@ def signatures(subject: Subject) -> None:
 
 async def declared_only(subject: Subject) -> None:
     """It reads and writes the state, emits the events and offers the tools that it declares, and no others."""
+    async for turn in ordinary_turns(subject):
+        _complain_of(subject, turn.outcome)
     for stream in (False, True):
         scene = Scene(subject)
         async with scene.agent, scene.agent.session() as session:
-            outcomes = [await run(session, question(), stream=stream), await run(session, AGAIN, stream=stream)]
-        for outcome in outcomes:
-            if isinstance(outcome.raised, StateError):
-                fail(f"{subject.name} uses state that it does not declare ({told(outcome.raised)})")
-            if isinstance(outcome.raised, EventError):
-                fail(f"{subject.name} emits an event that it does not declare ({told(outcome.raised)})")
+            await run(session, question(), stream=stream)
+            await run(session, AGAIN, stream=stream)
         known = {each.name for each in scene.entry.tools} | set(OWN_TOOLS) | _of_helpers(subject)
         extra = sorted(scene.inner.tools - known)
         if extra:
@@ -48,6 +47,13 @@ async def declared_only(subject: Subject) -> None:
                 f"{', '.join(each.name for each in scene.entry.tools) or 'none'}: list them in `tools`, or say in "
                 "exempt where they come from"
             )
+
+
+def _complain_of(subject: Subject, outcome: Outcome) -> None:
+    if isinstance(outcome.raised, StateError):
+        fail(f"{subject.name} uses state that it does not declare ({told(outcome.raised)})")
+    if isinstance(outcome.raised, EventError):
+        fail(f"{subject.name} emits an event that it does not declare ({told(outcome.raised)})")
 
 
 def _of_helpers(subject: Subject) -> set[str]:
