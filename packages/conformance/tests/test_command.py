@@ -30,7 +30,7 @@ def test_a_middleware_that_passes_ends_with_0_and_a_line_for_each_check(app: typ
     done = CliRunner().invoke(app, ["conformance", "shop.retry"])
     assert done.exit_code == 0, done.output
     assert "✓ it calls next at most once" in done.output
-    assert "17 passed, 1 exempt" in done.output
+    assert "19 passed, 1 exempt" in done.output
     assert "exempt: it waits before it tries again" in done.output
     assert "\x1b" not in done.output
 
@@ -49,7 +49,7 @@ def test_json_is_the_report_and_nothing_else_and_files_are_written(app: typer.Ty
     told = json.loads(done.stdout)
     assert "result-passes" in [each["name"] for each in told["checks"] if each["outcome"] == "failed"]
     assert json.loads(report.read_text(encoding="utf-8")) == told
-    assert " of 18" in badge.read_text(encoding="utf-8")
+    assert " of 20" in badge.read_text(encoding="utf-8")
 
 
 def test_what_is_not_installed_is_left_for_the_host_to_tell(app: typer.Typer) -> None:

@@ -18,7 +18,6 @@ from ..scene import Outcome, Scene, question, run
 from ..stepping import Strike
 from ..subject import Subject
 
-
 _THREADS_MAY_TAKE = 1.0
 """Real seconds in which a thread that was told to end may do so."""
 

@@ -47,7 +47,7 @@ class Turn:
 
 
 async def ordinary_turns(subject: Subject) -> AsyncGenerator[Turn]:
-    """Run a session with calls of tools and plain answers, then one that is streamed, each over an object of its own."""
+    """Run a session with and without calls of tools, then stream one; each has an object of its own."""
     for stream in (False, True):
         scene = Scene(subject)
         how = "streamed" if stream else "run"
