@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from agent_express.errors import Signal, TurnAbortedError, TurnParkedError
@@ -46,8 +45,9 @@ class Turn:
         return error is raised or (isinstance(error, Signal) and isinstance(raised, TurnAbortedError | TurnParkedError))
 
 
-async def ordinary_turns(subject: Subject) -> AsyncGenerator[Turn]:
+async def ordinary_turns(subject: Subject) -> list[Turn]:
     """Run a session with and without calls of tools, then stream one; each has an object of its own."""
+    turns = list[Turn]()
     for stream in (False, True):
         scene = Scene(subject)
         how = "streamed" if stream else "run"
@@ -55,7 +55,8 @@ async def ordinary_turns(subject: Subject) -> AsyncGenerator[Turn]:
             for number, text in enumerate((question(), AGAIN, question("Bergen")), start=1):
                 scene.forget()
                 outcome = await run(session, text, stream=stream)
-                yield Turn(f"turn {number} of a session, {how}", outcome, list(scene.outer.passages))
+                turns.append(Turn(f"turn {number} of a session, {how}", outcome, list(scene.outer.passages)))
+    return turns
 
 
 def after_success(passage: Passage) -> bool:
@@ -65,7 +66,7 @@ def after_success(passage: Passage) -> bool:
 
 async def turns_succeed(subject: Subject) -> None:
     """No ordinary turn ends in a failure."""
-    async for turn in ordinary_turns(subject):
+    for turn in await ordinary_turns(subject):
         raised, source = turn.outcome.raised, turn.source
         if raised is None or isinstance(raised, TurnAbortedError | TurnParkedError) or owner_of(raised):
             continue
@@ -83,7 +84,7 @@ async def turns_succeed(subject: Subject) -> None:
 
 async def turns_are_let_through(subject: Subject) -> None:
     """No ordinary turn is stopped on purpose, and no ordinary tool call is refused."""
-    async for turn in ordinary_turns(subject):
+    for turn in await ordinary_turns(subject):
         raised, source = turn.outcome.raised, turn.source
         if isinstance(raised, TurnAbortedError | TurnParkedError) and source is not None:
             fail(

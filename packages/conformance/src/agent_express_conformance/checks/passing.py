@@ -51,7 +51,7 @@ async def next_once(subject: Subject) -> None:
 
 async def result_passes(subject: Subject) -> None:
     """What comes out is what went in, where nothing gives a reason to change it."""
-    async for turn in ordinary_turns(subject):
+    for turn in await ordinary_turns(subject):
         for passage in filter(after_success, turn.passages):
             last = passage.given[-1]
             if passage.error is not None:

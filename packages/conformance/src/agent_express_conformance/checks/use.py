@@ -32,7 +32,7 @@ def signatures(subject: Subject) -> None:
 
 async def declared_only(subject: Subject) -> None:
     """It reads and writes the state, emits the events and offers the tools that it declares, and no others."""
-    async for turn in ordinary_turns(subject):
+    for turn in await ordinary_turns(subject):
         _complain_of(subject, turn.outcome)
     for stream in (False, True):
         scene = Scene(subject)
