@@ -30,6 +30,9 @@ WELL_BEHAVED: Mapping[str, Mapping[str, Any]] = {
     "Threaded": {},
     "Remembers": {},
     "Stamps": {},
+    "Signs": {},
+    "HoldsBack": {},
+    "Approval": {"exempt": {"lets-through": "it refuses each tool that nobody has allowed"}},
     "hook": {},
 }
 

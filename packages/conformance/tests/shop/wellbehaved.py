@@ -388,3 +388,42 @@ class Remembers(Middleware):
         for line in ctx.state[self].lines:
             ctx.add_system_message(line, section="notes")
         return await next()
+
+
+class Signs(Middleware):
+    """Put a line under what the caller gets, and leave the answer as it is."""
+
+    async def turn(self, ctx: TurnContext, next: Next[None]) -> None:
+        await next()
+        if ctx.output is not None:
+            ctx.deliver(f"{ctx.output.text}\nYours, Agent")
+
+
+class HoldsBack(Middleware):
+    """Hold the text of each model call back until all of it is there, and hand it on in one piece."""
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> AsyncIterator[Event | End[ModelResponse]]:
+        held = ""
+        async for event in next():
+            if isinstance(event, TextDelta):
+                held += event.text
+                continue
+            if isinstance(event, End) and held:
+                yield TextDelta(held)
+            yield event
+
+
+class Approval(Middleware):
+    """Refuse each tool that nobody has allowed.
+
+    Args:
+        allowed: The names of the tools that may be called.
+    """
+
+    def __init__(self, allowed: list[str] | None = None) -> None:
+        self.allowed = allowed or []
+
+    async def tool(self, ctx: ToolContext, next: Next[ToolResult]) -> ToolResult:
+        if ctx.call.name not in self.allowed:
+            return ctx.deny("nobody has allowed that")
+        return await next()
