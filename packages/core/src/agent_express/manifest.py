@@ -33,7 +33,6 @@ DECLARED = (
 )
 """What an author declares; the rest of an entry is written from the code."""
 
-PERMISSIONS = ("network", "files", "subprocess")
 STABILITIES = ("alpha", "beta", "stable")
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -182,11 +181,6 @@ def _entry(name: str, entry: Any, where: str) -> ManifestEntry:
     stability = _text(given, "stability", where) or STABILITIES[0]
     if stability not in STABILITIES:
         raise ManifestError(f"{where}: stability must be one of {', '.join(STABILITIES)}, found {stability!r}")
-    permissions = _words(given, "permissions", where)
-    if not set(permissions) <= set(PERMISSIONS):
-        raise ManifestError(
-            f"{where}: permissions must be some of {', '.join(PERMISSIONS)}, found {', '.join(permissions)}"
-        )
     return ManifestEntry(
         name=name,
         group=_text(given, "group", where),
@@ -198,7 +192,7 @@ def _entry(name: str, entry: Any, where: str) -> ManifestEntry:
         tools=tuple(_offered(each, "tools", where) for each in _objects(given, "tools", where)),
         order=Order(*(_words(order, side, f"{where}: order") for side in ("outside", "inside", "requires"))),
         roles=_words(given, "roles", where),
-        permissions=permissions,
+        permissions=_words(given, "permissions", where),
         environment=_words(given, "environment", where),
         stability=stability,
         config=_object(given, "config", where),
