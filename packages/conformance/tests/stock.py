@@ -91,6 +91,7 @@ FLAWED: Mapping[str, str] = {
     "DisguisesCancel": "cancel-passes",
     "LeavesATask": "cancelled-anywhere",
     "LeavesAGenerator": "cancelled-anywhere",
+    "LeavesAStream": "cancelled-anywhere",
     "LosesAFailure": "cancelled-anywhere",
     "LeavesATaskOfTheSession": "cancelled-anywhere",
     "ForgetsWhileItWaitsToRetry": "cancelled-anywhere",

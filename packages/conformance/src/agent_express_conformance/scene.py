@@ -76,6 +76,7 @@ class Scene:
         inner: The probe inside of it.
         model: Answers by what it is asked.
         failures: What the model raises instead of its next answers.
+        words: How many words the model adds to its answers.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Scene:
         self.entry = subject.entry_of(self.thing)
         self.outer, self.inner = Outer(), Inner()
         self.failures: deque[Exception] = deque()
+        self.words = 0
         self.model = FunctionModel(self._reply, name="conformance", suspend=suspend)
         needs_outside, needs_inside = stand_ins(self.entry)
         around: list[Usable] = [*outside, *subject.outside(), *needs_outside, self.outer]
@@ -109,7 +111,7 @@ class Scene:
         calls = [_call(each.name, each.parameters, word) for each in request.tools]
         if calls and _is_new(request.messages):
             return Message("assistant", [Text(f"I look up {word}."), *_numbered(calls)])
-        return f"{word} is fine."
+        return f"{word} is fine.{' Very.' * self.words}"
 
     def forget(self) -> None:
         """Let go of what has passed so far, and of failures that nobody met."""

@@ -19,6 +19,7 @@ from agent_express import (
     AgentContext,
     End,
     Event,
+    Events,
     Message,
     Middleware,
     ModelContext,
@@ -514,6 +515,23 @@ class LeavesAGenerator(Plain):
         result = await next()
         await numbers.aclose()
         return result
+
+
+class LeavesAStream(Plain):
+    """Leave a generator around the stream open where the client goes in the middle of it."""
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+
+    async def _passing(self, next: Next[ModelResponse]) -> AsyncIterator[Any]:
+        async for event in next():
+            yield event
+
+    async def model(self, ctx: ModelContext, next: Next[ModelResponse]) -> Events[ModelResponse]:
+        passing = self._passing(next)
+        self.held.append(passing)
+        async for event in passing:
+            yield event
 
 
 class LosesAFailure(Plain):

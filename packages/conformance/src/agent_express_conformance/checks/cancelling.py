@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+from agent_express import TextDelta
 from agent_express.errors import RateLimitError
 from agent_express.testing import check_history, no_leaks
 
@@ -14,6 +15,9 @@ from ..failure import fail
 from ..scene import AGAIN, Scene, question, run
 from ..stepping import Strike
 from ..subject import Subject
+
+LONG = 200
+"""Pieces of an answer, more than are held for a client that does not read."""
 
 FAILS_AT_FIRST = "run with a model that fails at first"
 WITH_ITS_SESSION = "run with its session opened and closed around it"
@@ -29,6 +33,7 @@ async def cancelled_anywhere(subject: Subject) -> None:
         async with scene.agent:
             awaits += await _everywhere(subject, scene, way)
     subject.figures["awaits cancelled"] = float(awaits)
+    await _left_while_full(subject)
 
 
 async def _everywhere(subject: Subject, scene: Scene, way: str) -> int:
@@ -93,6 +98,28 @@ async def _turn_and_next(scene: Scene, step: int, *, stream: bool) -> int:
         await run(session, AGAIN)
         check_history(session.history)
         return strike.taken
+
+
+async def _left_while_full(subject: Subject) -> None:
+    """A client that reads one piece of an answer and goes: what hands the others on waits until then."""
+    scene = Scene(subject)
+    scene.words = LONG
+    async with scene.agent, scene.agent.session() as session:
+        try:
+            async with no_leaks():
+                with suppress(Exception):  # whether turns succeed is another check's
+                    async with session.stream(question()) as events:
+                        async for event in events:
+                            if isinstance(event, TextDelta) and "fine" in event.text:
+                                break
+                        for _ in range(LONG):
+                            await asyncio.sleep(0)
+        except AssertionError as error:
+            fail(
+                f"{subject.name}, whose client goes while an answer is streamed, does not tidy up: "
+                f"{' '.join(str(error).split())}; close generators with aclosing()"
+            )
+        check_history(session.history)
 
 
 async def _whole_session(scene: Scene, step: int) -> int:
