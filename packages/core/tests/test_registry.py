@@ -264,6 +264,16 @@ def test_what_an_extra_requires_keeps_nobody_out(site: Path) -> None:
     assert registry_of(site).plugins()[0].usable
 
 
+def test_a_core_that_nobody_installed_has_no_version_that_keeps_plugins_out(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(site, requires=["agent-express>=7,<8"])
+    with monkeypatch.context() as hidden:
+        hidden.setattr(sys, "path", [str(site)])
+        assert registry_of(site).plugins()[0].usable
+    assert not registry_of(site).plugins()[0].usable, "and is not remembered"
+
+
 def test_a_plugin_for_another_contract_is_refused_before_it_is_imported(site: Path) -> None:
     body = {"agent_express_guards/__init__.py": "raise SystemExit('imported')"}
     for contract, do in (

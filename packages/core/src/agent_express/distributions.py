@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -130,13 +129,12 @@ def installed(path: Sequence[str]) -> Iterator[Installed]:
             yield found
 
 
-@cache
 def core_version() -> str:
-    """The version of this framework; "0" where it is run from a folder that nobody installed."""
+    """The version of this framework; "" where nobody installed it: then no range is checked."""
     try:
         return str(metadata.version("agent-express"))
     except metadata.PackageNotFoundError:
-        return "0"
+        return ""
 
 
 def brought_by(module: str) -> str:
