@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from agent_express import distributions, manifest, plugins
+from agent_express_cli.hosting import peek
 from agent_express_cli.hosting.peek import declared_commands, published
 
 AUDIT = """
@@ -191,3 +193,9 @@ def test_help_with_two_hundred_plugins_imports_neither_them_nor_the_framework(si
     )
     assert "\n  c199 " in run.stdout
     assert json.loads(run.stdout.splitlines()[-1]) == []
+
+
+def test_what_is_read_without_the_framework_has_the_form_that_the_framework_reads() -> None:
+    assert (peek.CONTRACT, peek.MANIFEST, peek.PREFIX) == (manifest.CONTRACT, manifest.FILE, distributions.PREFIX)
+    for name in ("Acme_Guards", "agent.express--x", "plain"):
+        assert peek.normal(name) == plugins.normal(name)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agent_express.distributions import core_version
 from agent_express.errors import PluginError
 from agent_express.manifest import CONTRACT
 from agent_express.registry import Registry
@@ -91,8 +91,3 @@ def check_subject(
 def _unreached(subject: Subject, trouble: Trouble) -> Iterator[Result]:
     """The results where the module cannot be imported."""
     return (judge(check, subject, trouble) for check in checks_for(subject))
-
-
-def core_version() -> str:
-    """The version of agent-express that is installed."""
-    return importlib.metadata.version("agent-express")
